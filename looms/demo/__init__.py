@@ -1,0 +1,1 @@
+"""What `looms demo` shows."""
