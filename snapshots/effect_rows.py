@@ -1,0 +1,46 @@
+"""Outstanding effects, and how far each one's attempts are. A row goes when the final outcome is durable."""
+
+import msgspec
+
+from looms.snapshots.batch import Batch
+from looms.snapshots.packing import pair, place, read_place
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import EffectRow, decode, encode
+from looms.snapshots.tables import EFFECTS
+
+EffectKey = tuple[int, int, int]  # run, seq, index
+
+_effect = msgspec.msgpack.Decoder(EffectRow)
+
+
+def put(batch: Batch, key: EffectKey, row: EffectRow) -> None:
+    """Write an outstanding effect."""
+    batch.put(EFFECTS, place(*key), encode(row))
+
+
+def delete(batch: Batch, key: EffectKey) -> None:
+    """Delete an effect that is over."""
+    batch.delete(EFFECTS, place(*key))
+
+
+def get(reading: Reading, key: EffectKey) -> EffectRow | None:
+    """Return an outstanding effect; None when it is over, or never was."""
+    packed = place(*key)
+    body = reading.get(EFFECTS, packed)
+    return None if body is None else decode(_effect, EFFECTS, packed, body, reading)
+
+
+def page(reading: Reading, after: EffectKey | None = None, limit: int = 256) -> list[tuple[EffectKey, EffectRow]]:
+    """Return at most `limit` outstanding effects of all runs, those behind `after`, by run and then oldest first."""
+    low = b"" if after is None else place(*after) + b"\0"
+    return _decoded(reading, low, None, limit)
+
+
+def of_run(reading: Reading, run: int) -> list[tuple[EffectKey, EffectRow]]:
+    """Return the outstanding effects of one run, oldest first."""
+    return _decoded(reading, pair(run, 0), pair(run + 1, 0), None)
+
+
+def _decoded(reading: Reading, low: bytes, high: bytes | None, limit: int | None) -> list[tuple[EffectKey, EffectRow]]:
+    rows = reading.scan(EFFECTS, low, high, limit=limit)
+    return [(read_place(key), decode(_effect, EFFECTS, key, body, reading)) for key, body in rows]

@@ -1,0 +1,257 @@
+"""The LMDB environment of a store's folder: opening it, transactions on it, and errors that say what to do.
+
+A process must not open an LMDB environment twice: its locks belong to the process, so closing one opening
+takes the other's away. Handles on one folder, by whatever path or link, therefore share one environment, that is
+closed with the last of them: a reader beside a host costs nothing and harms nothing. It is opened for
+writing by whoever comes first, also by a reader, so that a host can join it; for reading alone only where the
+folder's disk or rights allow no more.
+
+What the first one chose (`map_size`, `readahead`, `durability`) holds for all while it is open: LMDB's map must
+not be resized under a reader. A host that was promised more than the shared environment does by
+itself makes up for it by syncing after its commits.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import lmdb
+
+from looms.snapshots import folder
+from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
+from looms.snapshots.folder import Found
+from looms.snapshots.formats import prepared_tables
+from looms.snapshots.tables import Table
+from looms.snapshots.translation import NOT_ALLOWED, means, translated
+from looms.snapshots.view import Handles, View
+
+Durability = Literal["commit", "relaxed"]
+
+# Addresses, not bytes on disk: large enough never to be resized in use, where addresses cost nothing.
+DEFAULT_MAP_SIZE = 1 << 40 if sys.maxsize > 1 << 32 and os.name == "posix" else 1 << 30
+
+MAX_READERS = 2_048
+_MAX_TABLES = 64
+
+# py-lmdb from 3.0 on brings two LMDB engines; a store is always of the older file format, which all versions read.
+_ENGINE: dict[str, Any] = {"lib_version": 0} if hasattr(lmdb.Environment, "lib_version") else {}
+
+
+# What one transaction does to one table: keys to delete, then sealed rows to put, both in key order.
+Changes = tuple[Table, list[bytes], list[tuple[bytes, bytes]]]
+
+
+class _Shared:
+    """The one LMDB environment that this process has open on a folder, and how many handles use it."""
+
+    def __init__(self, identity: tuple[int, int], lmdb_environment: lmdb.Environment, handles: Handles) -> None:
+        self.identity = identity
+        self.lmdb = lmdb_environment
+        self.handles = handles
+        self.users = 0
+        self.forked = False
+
+
+_open: dict[tuple[int, int], _Shared] = {}
+_opening = threading.Lock()
+
+
+def _after_fork_in_child() -> None:
+    """A map, its locks and its reader slots are the parent's: the child's handles refuse, and it may open its own."""
+    global _opening
+    _opening = threading.Lock()  # the parent's may be held by a thread that the child does not have
+    for shared in _open.values():
+        shared.forked = True
+    _inherited.extend(_open.values())  # kept, so that nothing of the parent's is closed here
+    _open.clear()
+
+
+_inherited: list[_Shared] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+class Environment:
+    """A handle on a store's folder. Safe to use from any thread; `close` it when done."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        create: bool = False,
+        map_size: int | None = None,
+        durability: Durability = "commit",
+        readahead: bool = True,
+    ) -> None:
+        """Open the store in the folder `path`.
+
+        Args:
+            path: the folder.
+            create: make the folder and the tables when they are not there.
+            map_size: bytes of address space, and so the most that the store can hold; 1 TiB where addresses are
+                64 bits wide. It holds unless this process has the store open already.
+            durability: `commit` (a commit is on the disk when it returns) or `relaxed` (a power cut may take the
+                last commit, and nothing else).
+            readahead: let the system read ahead; good for folding long logs, bad for a store larger than memory
+                that is read at random.
+
+        Raises:
+            StoreNotFound: there is no store, and `create` is false.
+            StoreFormatError: something else is there, a newer version's store, or a damaged one.
+            StoreFull: no room to make the store.
+            StoreError: the folder or its disk does not allow it.
+        """
+        self.path = os.fspath(path)
+        self._closed = False
+        found = folder.look(self.path)
+        if found is not Found.STORE and not create:
+            raise StoreNotFound(f"{self.path}: there is no store. A runtime that opens this path makes one.")
+        if found is Found.NOTHING:
+            folder.make(self.path)
+        status = os.stat(self.path)
+        identity = (status.st_dev, status.st_ino)
+        with _opening:
+            shared = _open.get(identity)
+            if shared is None:
+                shared = self._opened(identity, map_size, durability, readahead)
+            if create and shared.lmdb.flags()["readonly"]:
+                raise StoreError(f"{self.path}: the folder can only be read, so no host can write there.")
+            shared.users += 1
+            _open[identity] = shared
+        self._shared = shared
+        self._sync_after = durability == "commit" and not shared.lmdb.flags()["metasync"]
+
+    def _opened(
+        self, identity: tuple[int, int], map_size: int | None, durability: Durability, readahead: bool
+    ) -> _Shared:
+        with self._translating("opening the store"):
+            environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead)
+            try:
+                environment.reader_check()
+                folder.require_ours(environment, self.path)
+                handles = prepared_tables(environment, self.path)
+            except BaseException:
+                environment.close()
+                raise
+        return _Shared(identity, environment, handles)
+
+    def _lmdb(self, map_size: int, durability: Durability, readahead: bool) -> lmdb.Environment:
+        def opened(readonly: bool, lock: bool) -> lmdb.Environment:
+            return lmdb.Environment(
+                self.path,
+                map_size=map_size,
+                metasync=durability == "commit",
+                readahead=readahead,
+                readonly=readonly,
+                lock=lock,
+                create=not readonly,
+                max_readers=MAX_READERS,
+                max_dbs=_MAX_TABLES,
+                **_ENGINE,
+            )
+
+        try:
+            return opened(readonly=False, lock=True)
+        except lmdb.Error as error:
+            if not means(error, NOT_ALLOWED):
+                raise
+        # Nobody can write there, or not we: read, with the lock file that a writer beside us needs where we may.
+        try:
+            return opened(readonly=True, lock=True)
+        except lmdb.Error:
+            return opened(readonly=True, lock=False)
+
+    def view(self) -> View:
+        """Begin a read transaction on the state as of the last commit. Use it in a `with`, and briefly.
+
+        Raises:
+            StoreClosed: the handle was closed, or came from a parent process.
+            StoreError: LMDB refused, for example since too many readers are there already.
+        """
+        shared = self._usable()
+        try:
+            return View(self, shared.lmdb.begin(), shared.handles)
+        except lmdb.Error as error:
+            raise self.translated(error, "beginning to read") from error
+
+    def write(self, changes: Iterable[Changes]) -> None:
+        """Apply changes in one write transaction that begins and ends here: all of them, or none.
+
+        May be called from any thread; waits for a writer in another thread or process.
+
+        Raises:
+            StoreFull: no room on the disk or in the map.
+            StoreClosed: the handle was closed, or came from a parent process.
+            StoreError: LMDB or the disk refused.
+        """
+        shared = self._usable()
+        with self._translating("writing"):
+            with shared.lmdb.begin(write=True) as txn:
+                for change in changes:
+                    _apply(txn, shared.handles, change, self.path)
+            if self._sync_after:
+                shared.lmdb.sync(True)
+
+    def clear_stale_readers(self) -> int:
+        """Free the reader slots of processes that died, and with them the pages they pinned. Return how many."""
+        shared = self._usable()
+        with self._translating("clearing stale readers"):
+            return shared.lmdb.reader_check()
+
+    def close(self) -> None:
+        """Let go of the environment; the last handle of the process closes it. Closing twice is harmless."""
+        with _opening:
+            if self._closed:
+                return
+            self._closed = True
+            shared = self._shared
+            if shared.forked:
+                return
+            shared.users -= 1
+            if shared.users == 0:
+                del _open[shared.identity]
+                shared.lmdb.close()
+
+    def _usable(self) -> _Shared:
+        shared = self._shared
+        if self._closed:
+            raise StoreClosed(f"{self.path}: the store was closed. Open it again to use it.")
+        if shared.forked:
+            raise StoreClosed(
+                f"{self.path}: the store was opened by the parent process; what is open cannot be used after a fork. "
+                "Open it in this process."
+            )
+        return shared
+
+    @contextmanager
+    def _translating(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except (lmdb.Error, OSError) as error:
+            raise self.translated(error, doing) from error
+
+    def translated(self, error: lmdb.Error | OSError, doing: str) -> StoreError:
+        """Return the `StoreError` that says what an error of LMDB means for this store."""
+        if self._closed or self._shared.forked:
+            return StoreClosed(f"{self.path}: the store was closed while {doing}. Open it again to use it.")
+        return translated(error, self.path, doing)
+
+
+def _apply(txn: "lmdb.Transaction[bytes]", handles: Handles, changes: Changes, path: str) -> None:
+    table, deletes, puts = changes
+    handle = handles[table]
+    for key in deletes:
+        txn.delete(key, b"", handle)
+    if not puts:
+        return
+    # One call for a table: py-lmdb lets other threads run at every put of its own.
+    with txn.cursor(handle) as cursor:
+        _, added = cursor.putmulti(puts, append=table.appended)
+    if table.appended and added != len(puts):
+        raise StoreError(
+            f"{path}: {table.name!r} has rows already where a commit wanted to append. "
+            "Another program has written there; nothing of this commit was kept."
+        )

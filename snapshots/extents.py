@@ -1,0 +1,42 @@
+"""Where a run's records are, as extents: so many records from this seq on lie at this position and after it.
+
+A run that is busy alone has its records side by side, in one extent. One that takes turns with a thousand others has
+an extent for each turn: the most recent ones are in its head, which a turn rewrites anyway, and when those
+are too many they become one row of `extents`, that never changes again. So a head stays small, a turn
+writes one row for it, and any record is found with one look at that table.
+"""
+
+from bisect import bisect_right
+
+from looms.snapshots.rows import Extent
+
+TAIL = 32  # extents in a head; a longer tail is spilled
+
+Extents = tuple[Extent, ...]
+
+
+def grown(tail: Extents, seq: int, position: int, count: int) -> tuple[Extents, Extents]:
+    """Return the tail with `count` more records from `seq` on, at `position`; and the extents spilled, mostly none."""
+    if tail:
+        last = tail[-1]
+        if last.position + last.count == position and last.seq + last.count == seq:
+            return (*tail[:-1], Extent(last.seq, last.position, last.count + count)), ()
+    added = Extent(seq, position, count)
+    return ((*tail, added), ()) if len(tail) < TAIL else ((added,), tail)
+
+
+def from_seq(extents: Extents, seq: int) -> Extents:
+    """Return what of `extents` holds records from `seq` on, the first one cut so that it begins there."""
+    at = max(bisect_right(extents, seq, key=_seq) - 1, 0)
+    rest = extents[at:]
+    if not rest or seq <= rest[0].seq:
+        return rest
+    first = rest[0]
+    skipped = seq - first.seq
+    if skipped >= first.count:
+        return rest[1:]
+    return (Extent(seq, first.position + skipped, first.count - skipped), *rest[1:])
+
+
+def _seq(extent: Extent) -> int:
+    return extent.seq

@@ -1,0 +1,110 @@
+"""What is in a folder, before anything in it is touched.
+
+Opening an LMDB environment makes files, and LMDB maps whatever it finds. So a folder that is not a store is
+told apart by reading alone, and left exactly as it was.
+"""
+
+import os
+from enum import Enum
+
+import lmdb
+
+from looms.snapshots.errors import StoreError, StoreFormatError
+from looms.snapshots.translation import translated
+
+DATA, LOCK = "data.mdb", "lock.mdb"
+
+# What a creation that died half-way leaves behind, and our own lock, which is there before LMDB's files.
+_HARMLESS = {LOCK, "lock"}
+
+_MAGIC = (0xBEEFC0DE).to_bytes(4, "little"), (0xBEEFC0DE).to_bytes(4, "big")
+_MAGIC_AT = 16  # behind the header of page 0
+
+
+class Found(Enum):
+    """What a path holds: nothing at all, a folder that can become a store, or a store's files."""
+
+    NOTHING = "nothing"
+    EMPTY = "empty"
+    STORE = "store"
+
+
+def look(path: str) -> Found:
+    """Return what is at `path`, changing nothing.
+
+    Raises:
+        StoreFormatError: something else is there.
+        StoreError: the folder cannot be read.
+    """
+    try:
+        names = set(os.listdir(path))
+        size = os.stat(os.path.join(path, DATA)).st_size if DATA in names else 0
+        if size == 0:  # also a `data.mdb` whose creation died before the first write
+            return _empty(path, names - {DATA})
+        with open(os.path.join(path, DATA), "rb") as file:
+            head = file.read(_MAGIC_AT + 4)
+    except FileNotFoundError:
+        return Found.NOTHING
+    except NotADirectoryError:
+        raise StoreFormatError(f"{path} is a file; a store is a folder. Give the path of a folder.") from None
+    except OSError as error:
+        raise translated(error, path, "reading the store's folder") from error
+    if head[_MAGIC_AT:] not in _MAGIC:
+        raise StoreFormatError(
+            f"{path}: its {DATA} is not an LMDB file, so this is not a store. Nothing was changed; give another path."
+        )
+    if LOCK not in names:
+        _look_inside(path)
+    return Found.STORE
+
+
+def _empty(path: str, names: set[str]) -> Found:
+    others = sorted(names - _HARMLESS)
+    if others:
+        shown = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+        raise StoreFormatError(
+            f"{path}: the folder holds other things ({shown}) and no store. "
+            "Nothing was changed; give an empty folder, or one that is not there yet."
+        )
+    return Found.EMPTY
+
+
+def _look_inside(path: str) -> None:
+    """Read LMDB's files without its lock file. As there is none, no other process has them open."""
+    try:
+        with lmdb.open(path, readonly=True, lock=False, create=False, max_dbs=1) as environment:
+            require_ours(environment, path)
+    except lmdb.Error as error:
+        raise translated(error, path, "opening the store") from error
+
+
+def require_ours(environment: lmdb.Environment, path: str) -> None:
+    """Check that the environment is a store's, or has nothing in it yet.
+
+    Raises:
+        StoreFormatError: it is some other program's.
+    """
+    with environment.begin() as txn:
+        if txn.stat()["entries"] and txn.get(b"meta") is None:
+            raise StoreFormatError(
+                f"{path}: an LMDB environment of another program: it has tables, and no table 'meta'. "
+                "Nothing was changed; give another path."
+            )
+
+
+def make(path: str) -> None:
+    """Make the store's folder, if it is not there; never its parents, which may be a mistyped path.
+
+    Raises:
+        StoreError: the parent is missing, or does not allow it.
+        StoreFull: no room.
+    """
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        parent = os.path.dirname(os.path.abspath(path))
+        raise StoreError(f"{path}: there is no folder {parent} to make the store in. Make it first.") from None
+    except OSError as error:
+        raise translated(error, path, "making the store's folder") from error

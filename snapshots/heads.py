@@ -1,0 +1,146 @@
+"""Runs, by id, by number, and as lists by definition and status."""
+
+from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
+
+import msgspec
+
+from looms.snapshots.batch import Batch
+from looms.snapshots.packing import after, read_u64, u64
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head, decode, encode
+from looms.snapshots.tables import IDS, LISTING, RUNS
+
+# The order is part of the format: a status is its place here, in the keys of the listing.
+STATUSES = ("running", "waiting", "suspended", "completed", "failed", "cancelled")
+UNFINISHED = STATUSES[:3]
+REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
+
+_BYTE = {status: bytes((at,)) for at, status in enumerate(STATUSES, 1)}
+_head = msgspec.msgpack.Decoder(Head)
+
+
+def number_of(reading: Reading, run_id: str) -> int | None:
+    """Return the number of the run with this id, or None."""
+    try:
+        key = run_id.encode()
+    except UnicodeEncodeError:
+        return None
+    body = reading.get(IDS, key) if 0 < len(key) <= 255 else None
+    return None if body is None else read_u64(body)
+
+
+def head(reading: Reading, number: int) -> Head | None:
+    """Return what is known of a run, or None when there is none (also when it is being removed)."""
+    found = stored(reading, number)
+    return None if found is None or found.status == REMOVING else found
+
+
+def stored(reading: Reading, number: int) -> Head | None:
+    """Return the head of a run as it is stored, also of one that is being removed; None when there is none."""
+    key = u64(number)
+    body = reading.get(RUNS, key)
+    return None if body is None else decode(_head, RUNS, key, body, reading)
+
+
+def find(reading: Reading, run_id: str) -> Head | None:
+    """Return what is known of the run with this id, or None when there is none."""
+    number = number_of(reading, run_id)
+    return None if number is None else head(reading, number)
+
+
+def new(batch: Batch, run_id: str, definition: str, at: int) -> Head:
+    """Return the head of a new run, with a number of its own, no records yet, running. Nothing is written."""
+    return Head(batch.next_run(), run_id, definition, "running", 0, at, at)
+
+
+def put(batch: Batch, old: Head | None, new: Head) -> None:
+    """Write a run's head, and what is found by it. `old` is the head as it was stored or put last, None for a new run.
+
+    Raises:
+        ValueError: an unknown status, or a definition with NUL in its name.
+    """
+    if new.status not in _BYTE:
+        raise ValueError(f"{new.status!r} is no status; one of {', '.join(STATUSES)}")
+    if old is None:
+        batch.put(IDS, new.run_id.encode(), u64(new.number))
+    if old is None or old.status != new.status or old.definition != new.definition:
+        if old is not None:
+            batch.delete(LISTING, _listing(old))
+        batch.put(LISTING, _listing(new))
+    batch.put(RUNS, u64(new.number), encode(new))
+
+
+def hide(batch: Batch, head: Head) -> Head:
+    """Make a run impossible to find, by id, number or in lists; its id is free again. Returns the head as it is now."""
+    batch.delete(IDS, head.run_id.encode())
+    batch.delete(LISTING, _listing(head))
+    hidden = msgspec.structs.replace(head, status=REMOVING)
+    batch.put(RUNS, u64(head.number), encode(hidden))
+    return hidden
+
+
+def list_runs(
+    reading: Reading,
+    definition: str | None = None,
+    status: str | None = None,
+    after: int | None = None,
+    limit: int = 100,
+) -> list[Head]:
+    """Return a page of runs in the order in which they were started.
+
+    Args:
+        definition: runs of this definition only.
+        status: runs with this status only.
+        after: the number of the last run of the page before; None for the first page.
+        limit: at most so many. Fewer come only when there are no more.
+    """
+    numbers = _numbers(reading, definition, status, (after or 0) + 1)
+    found = (head(reading, number) for number in numbers)
+    return list(islice((one for one in found if one is not None), limit))
+
+
+def definition_names(reading: Reading) -> list[str]:
+    """Return the definitions that runs have, in order. Costs one look for each, however many runs there are."""
+    names: list[str] = []
+    low: bytes | None = b""
+    while low is not None:
+        key = next(reading.keys(LISTING, low, limit=1), None)
+        if key is None:
+            break
+        name = key[:-10]
+        names.append(name.decode())
+        low = after(name + b"\0")
+    return names
+
+
+def unfinished(reading: Reading, definition: str) -> int:
+    """Return how many runs of a definition are not over. Counts them one by one."""
+    name = definition.encode() + b"\0"
+    return sum(1 for _ in reading.keys(LISTING, name, name + _BYTE[STATUSES[len(UNFINISHED)]]))
+
+
+def definitions(reading: Reading) -> dict[str, int]:
+    """Return the definitions that runs have, and how many of each are not over."""
+    return {name: unfinished(reading, name) for name in definition_names(reading)}
+
+
+def _numbers(reading: Reading, definition: str | None, status: str | None, first: int) -> Iterator[int]:
+    if definition is None and status is None:
+        return (read_u64(key) for key in reading.keys(RUNS, u64(first)))
+    names = definition_names(reading) if definition is None else [definition]
+    statuses = STATUSES if status is None else [status]
+    return merge(*(_listed(reading, name, status, first) for name in names for status in statuses))
+
+
+def _listed(reading: Reading, definition: str, status: str, first: int) -> Iterator[int]:
+    prefix = definition.encode() + b"\0" + _BYTE[status]
+    return (read_u64(key, len(prefix)) for key in reading.keys(LISTING, prefix + u64(first), after(prefix)))
+
+
+def _listing(head: Head) -> bytes:
+    name = head.definition.encode()
+    if b"\0" in name:
+        raise ValueError(f"the definition {head.definition!r} has NUL in its name")
+    return name + b"\0" + _BYTE[head.status] + u64(head.number)

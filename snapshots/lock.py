@@ -1,0 +1,157 @@
+"""The writer's lock: one host writes a store, and a second one is told who has it.
+
+`flock` on the file `lock` is held for as long as the host lives; the system lets it go when the process ends, however
+it ends. The file says who has it, for the others; it stays where it is, since removing it
+would let two processes lock two files of one name.
+"""
+
+import errno
+import json
+import os
+import socket
+import threading
+import time
+import weakref
+
+from looms.snapshots.errors import StoreInUse
+from looms.snapshots.translation import translated
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    raise ImportError("a store's lock needs flock(2), which this system does not have") from None
+
+NAME = "lock"
+_SIZE = 1_024  # what is written is always this long, so that nobody reads half of it
+_PATIENCE = 1.0  # seconds to wait for a new holder to sign
+
+_held: "weakref.WeakSet[WriterLock]" = weakref.WeakSet()
+_held_lock = threading.Lock()
+
+
+class WriterLock:
+    """The right to write the store in a folder, from construction until `close`."""
+
+    def __init__(self, folder: str) -> None:
+        """Take the lock of the store in `folder`, which is there.
+
+        Raises:
+            StoreInUse: another host has it, in this process or another one.
+            StoreError: the folder does not allow it.
+        """
+        self.path = folder
+        try:
+            self._fd = _locked(folder)
+            os.pwrite(self._fd, _signature(), 0)
+        except OSError as error:
+            raise translated(error, folder, "taking the store's lock") from error
+        with _held_lock:
+            _held.add(self)
+
+    def close(self) -> None:
+        """Let the next host in. Closing twice is harmless."""
+        with _held_lock:
+            fd, self._fd = self._fd, -1
+            _held.discard(self)
+        if fd >= 0:
+            os.ftruncate(fd, 0)  # whoever finds the lock taken from now on is not told about us
+            os.close(fd)
+
+
+def _locked(folder: str) -> int:
+    """Return a descriptor of the folder's lock file that has the lock.
+
+    Raises:
+        StoreInUse: somebody else has it.
+    """
+    name = os.path.join(folder, NAME)
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if _flock(fd):
+                if _is_still(name, fd):
+                    return fd
+            elif (holder := _holder(fd)) is not None:
+                raise _in_use(folder, *holder)
+            elif time.monotonic() > deadline:
+                raise _in_use(folder, None, None)
+            else:
+                time.sleep(0.002)  # it was locked just now, and is about to be signed
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _flock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _is_still(name: str, fd: int) -> bool:
+    """Return whether the locked file is the one that others will find: it may have been removed meanwhile."""
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def _signature() -> bytes:
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode().ljust(_SIZE)
+
+
+def _holder(fd: int) -> tuple[int, str] | None:
+    """Return the pid and host in a lock file; None when it is unsigned, or signed by a process that is gone."""
+    try:
+        signed = json.loads(os.pread(fd, _SIZE, 0))
+        pid, host = signed["pid"], signed["host"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(pid, int) or not isinstance(host, str):
+        return None
+    if host == socket.gethostname() and not _alive(pid):
+        return None
+    return pid, host
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _in_use(folder: str, pid: int | None, host: str | None) -> StoreInUse:
+    if pid == os.getpid() and host == socket.gethostname():
+        who = f"by this process (pid {pid} on {host})"
+    elif pid is None:
+        who = "by a process that did not say which it is"
+    else:
+        who = f"by process {pid} on {host}"
+    return StoreInUse(
+        f"{folder}: the store is in use {who}. A store has one host at a time: stop that one, or read with a Reader.",
+        pid=pid,
+        host=host,
+    )
+
+
+def _after_fork_in_child() -> None:
+    """Close the inherited descriptors: a child that outlives its parent would go on holding the parent's lock."""
+    global _held_lock
+    _held_lock = threading.Lock()
+    for lock in list(_held):
+        fd, lock._fd = lock._fd, -1
+        os.close(fd)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,57 @@
+"""Removing a run that is over: everything of it, in small transactions.
+
+The first batch hides the run: nobody finds it any more, by id, number or in a list, and its id is free. Then its rows
+go, so many a batch, and the head goes with the last of them. Until then the run stands in `removals`;
+after a crash in between, `pending` names it, and `step` goes on where it was: what is gone is simply not found again.
+A finished run has no waits, timers or effects; the rows of the latter two would be deleted too.
+"""
+
+from collections.abc import Iterator
+
+from looms.snapshots import heads, log
+from looms.snapshots.batch import Batch
+from looms.snapshots.packing import read_u64, u64
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head
+from looms.snapshots.tables import BODIES, EFFECTS, INBOX, KEYS, REMOVALS, RUNS, SNAPSHOTS, Table
+
+_BY_RUN = (SNAPSHOTS, BODIES, INBOX, KEYS, EFFECTS)
+
+
+def begin(batch: Batch, head: Head) -> None:
+    """Hide a run and note that it is to be removed. `head` is as stored, and finished."""
+    heads.hide(batch, head)
+    batch.put(REMOVALS, u64(head.number))
+    # The run's extents name its places in the log until the end; nobody else's record may get into one of them.
+    batch.pin_position()
+
+
+def pending(reading: Reading, limit: int = 256) -> list[int]:
+    """Return the numbers of runs whose removal has begun and is not complete."""
+    return [read_u64(key) for key in reading.keys(REMOVALS, limit=limit)]
+
+
+def step(reading: Reading, batch: Batch, run: int, limit: int = 1_000) -> bool:
+    """Delete at most `limit` rows of a run that is hidden; return whether there are more, for a later batch.
+
+    `reading` is the committed state, not one read through `batch`.
+    """
+    left = limit
+    for table, key in _rows(reading, run):
+        if left == 0:
+            return True
+        batch.delete(table, key)
+        left -= 1
+    batch.delete(RUNS, u64(run))
+    batch.delete(REMOVALS, u64(run))
+    return False
+
+
+def _rows(reading: Reading, run: int) -> Iterator[tuple[Table, bytes]]:
+    """Iterate over the keys of a run's rows that are still there, each before the row that tells where it is."""
+    for table in _BY_RUN:
+        for key in reading.keys(table, u64(run), u64(run + 1)):
+            yield table, key
+    head = heads.stored(reading, run)
+    if head is not None:
+        yield from log.remains(reading, head)

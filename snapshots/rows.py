@@ -1,0 +1,114 @@
+"""What rows hold: frozen structs, stored as MessagePack arrays. New fields go to the end, with a default."""
+
+from typing import TypeVar
+
+import msgspec
+
+from looms.snapshots.reading import Reading
+from looms.snapshots.seals import damaged
+from looms.snapshots.tables import Table
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """The base of all rows."""
+
+
+class Format(Row, frozen=True):
+    """Who made this store. `version` is the layout's, `looms` the library's."""
+
+    version: int
+    looms: str
+
+
+class Counters(Row, frozen=True):
+    """The next numbers to give out that the tables themselves do not tell.
+
+    `position` is the least for the next record in the log: behind those that are there, and those of removed runs.
+    """
+
+    next_run: int = 1
+    next_message: int = 1
+    next_retained: int = 1
+    position: int = 1
+
+
+class Extent(Row, frozen=True):
+    """Records `seq` to `seq + count - 1` of a run, at `position` and after it in the log."""
+
+    seq: int
+    position: int
+    count: int
+
+
+class Head(Row, frozen=True):
+    """What is known of a run without reading its log.
+
+    `seq` is the last record's, 0 before the first. `tail` tells where the most recent records are; where older
+    ones are is in the table `extents`. `status` is one of `looms.snapshots.heads.STATUSES`. Times are milliseconds.
+    """
+
+    number: int
+    run_id: str
+    definition: str
+    status: str
+    seq: int
+    started_at: int
+    updated_at: int
+    error: str | None = None
+    tail: tuple[Extent, ...] = ()
+
+
+class SnapshotInfo(Row, frozen=True):
+    """A snapshot but for its body: when, `full` or `delta` (against the one at seq `base`), its schemas, its size."""
+
+    at: int
+    kind: str
+    base: int | None
+    fingerprints: dict[str, str]
+    bytes: int
+
+
+class ShapeRow(Row, frozen=True):
+    """How many open waits for `type` match on exactly these paths of its payload."""
+
+    type: str
+    paths: tuple[tuple[str | int, ...], ...]
+    count: int
+
+
+class EffectRow(Row, frozen=True):
+    """An outstanding effect: which, and how far its attempts are. Times are milliseconds."""
+
+    effect: str
+    attempts: int = 0
+    first_at: int | None = None
+    due: int | None = None
+    running: bool = False
+    error: str | None = None
+    message: str | None = None
+    held: bool = False
+
+
+class Turn(Row, frozen=True):
+    """One turn of a commit: the run's number, and its first and last record."""
+
+    run: int
+    first: int
+    last: int
+
+
+T = TypeVar("T")
+
+encode = msgspec.msgpack.Encoder().encode
+
+
+def decode(decoder: msgspec.msgpack.Decoder[T], table: Table, key: bytes, body: bytes, reading: Reading) -> T:
+    """Return the row that a body holds.
+
+    Raises:
+        StoreFormatError: the body holds something else.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise damaged(table, key, reading.path, f"it is no row of this table ({error})") from error

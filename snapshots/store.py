@@ -1,0 +1,120 @@
+"""A store, for the one host that writes it: the environment, the writer's lock, and where the numbering stands."""
+
+import os
+import threading
+from typing import Self
+
+import msgspec
+
+from looms.snapshots import folder
+from looms.snapshots.batch import COUNTERS, Batch, Frontier
+from looms.snapshots.environment import Durability, Environment
+from looms.snapshots.errors import StoreError
+from looms.snapshots.folder import Found
+from looms.snapshots.lock import WriterLock
+from looms.snapshots.packing import read_u64
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Counters, decode
+from looms.snapshots.tables import COMMITS, LOG, META, Table
+from looms.snapshots.view import View
+
+_counters = msgspec.msgpack.Decoder(Counters)
+
+
+class Store:
+    """The store in a folder, open for writing: one at a time, in all processes. A context manager that closes it."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        map_size: int | None = None,
+        durability: Durability = "commit",
+        readahead: bool = True,
+    ) -> None:
+        """Open the store in the folder `path`, and make it when it is not there. See `Environment` for the options.
+
+        Raises:
+            StoreInUse: a host has it already.
+            StoreFormatError: something else is there, a newer version's store, or a damaged one.
+            StoreFull, StoreError: the disk or the folder does not allow it.
+        """
+        self.path = os.fspath(path)
+        if folder.look(self.path) is Found.NOTHING:
+            folder.make(self.path)
+        self._lock = WriterLock(self.path)
+        try:
+            self.environment = Environment(
+                self.path, create=True, map_size=map_size, durability=durability, readahead=readahead
+            )
+            try:
+                with self.environment.view() as view:
+                    self._frontier = _frontier(view)
+            except BaseException:
+                self.environment.close()
+                raise
+        except BaseException:
+            self._lock.close()
+            raise
+        self._committing = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def view(self) -> View:
+        """Begin a read transaction on the state as of the last commit. Use it in a `with`, and briefly."""
+        return self.environment.view()
+
+    def new_batch(self, after: Batch | None = None) -> Batch:
+        """Return an empty batch whose numbers go on from the store's.
+
+        With `after`, they go on from that batch, which is to be committed before: so that turns can be planned, over
+        `after.over(view)`, while it is being written.
+        """
+        return Batch(self._frontier if after is None else after.end)
+
+    def commit(self, batch: Batch) -> int | None:
+        """Write a batch in one transaction, and return its commit number; None when there was no turn in it.
+
+        May be called from any thread; the batch must not be touched meanwhile. When it raises, nothing was
+        written and the numbering stands where it stood; the same batch may be tried again.
+
+        Raises:
+            StoreFull: no room on the disk or in the map.
+            StoreClosed: the store was closed, or this process is a fork of the one that opened it.
+            StoreError: the disk refused, or the batch does not go on where the store stands.
+        """
+        with self._committing:
+            if batch.start != self._frontier:
+                raise StoreError(
+                    f"{self.path}: the batch was begun at commit {batch.start.commit}, log position "
+                    f"{batch.start.position}; the store is at {self._frontier.commit}, {self._frontier.position}. "
+                    "Commit batches in the order in which they were begun, and begin again after one has failed."
+                )
+            if not batch.empty:
+                self.environment.write(batch.changes())
+                self._frontier = batch.end
+            return batch.commit
+
+    def close(self) -> None:
+        """Close the environment and let the next host in, after a commit that is under way. Twice is harmless."""
+        with self._committing:
+            self.environment.close()
+            self._lock.close()
+
+
+def _frontier(reading: Reading) -> Frontier:
+    """Return where the numbering of a store stands."""
+    body = reading.get(META, COUNTERS)
+    counters = Counters() if body is None else decode(_counters, META, COUNTERS, body, reading)
+    return Frontier(counters, max(counters.position, _next(reading, LOG)), _next(reading, COMMITS))
+
+
+def _next(reading: Reading, table: Table) -> int:
+    """Return the number after the last key of a table whose keys are numbers, from 1 on."""
+    for key in reading.keys(table, reverse=True, limit=1):
+        return read_u64(key) + 1
+    return 1

@@ -1,0 +1,98 @@
+"""The tables of a store: their names, what their keys are made of, and how they are written.
+
+| table | key | value |
+|---|---|---|
+| meta | name | `format`: who made the store; `counters`: the next numbers |
+| ids | run id | run number |
+| runs | run number | `Head` |
+| log | position | a record; positions are given out in the order of commits, whatever the run |
+| extents | run, first seq | where older records of the run are in the log |
+| listing | definition, NUL, status, run | |
+| snapshots | run, seq | `SnapshotInfo` |
+| bodies | run, seq | the snapshot's body |
+| inbox | run, n | a message not yet taken |
+| waits | hash, run, seq, index | |
+| shapes | event type, NUL, digest | `ShapeRow`: which paths open waits for that type match on |
+| timers | due ms, run, seq, index | (run 0 is the runtime itself) |
+| effects | run, seq, index | `EffectRow` |
+| keys | run, idempotency key | what was answered (run 0: publications) |
+| commits | commit number | the turns of the commit |
+| retained | n | a published event kept for who comes |
+| retained_index | hash, n | |
+| requests, answers | 16 bytes | what another process asks of the host, and its answer |
+| removals | run | runs that are being removed |
+
+A record is put where the log ends, not where its run is: a commit over a thousand runs then dirties a few
+pages at the end of one tree, where a log keyed by (run, seq) dirties a page for each run.
+"""
+
+from dataclasses import dataclass
+from zlib import crc32
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table. Compared and hashed by identity: there is one object for each.
+
+    Attributes:
+        name: the name in LMDB.
+        fields: what a key is made of, each with its size in bytes; 0 is all that is left.
+        valued: rows have a (sealed) value; else the key says it all.
+        appended: keys only ever grow, and rows are written with MDB_APPEND.
+    """
+
+    name: str
+    fields: tuple[tuple[str, int], ...]
+    valued: bool = True
+    appended: bool = False
+
+    @property
+    def seed(self) -> int:
+        """The crc32 of the table's name, from which the seals of its rows go on."""
+        return crc32(self.name.encode() + b"\0")
+
+
+_RUN = ("run", 8)
+_PLACE = (_RUN, ("seq", 8), ("index", 4))
+
+META = Table("meta", (("name", 0),))
+IDS = Table("ids", (("run id", 0),))
+RUNS = Table("runs", (_RUN,))
+LOG = Table("log", (("position", 8),), appended=True)
+EXTENTS = Table("extents", (_RUN, ("seq", 8)))
+LISTING = Table("listing", (("definition, status and run", 0),), valued=False)
+SNAPSHOTS = Table("snapshots", (_RUN, ("seq", 8)))
+BODIES = Table("bodies", (_RUN, ("seq", 8)))
+INBOX = Table("inbox", (_RUN, ("n", 8)))
+WAITS = Table("waits", (("hash", 16), *_PLACE), valued=False)
+SHAPES = Table("shapes", (("type and digest", 0),))
+TIMERS = Table("timers", (("due", 8), *_PLACE), valued=False)
+EFFECTS = Table("effects", _PLACE)
+KEYS = Table("keys", (_RUN, ("key", 0)))
+COMMITS = Table("commits", (("commit", 8),), appended=True)
+RETAINED = Table("retained", (("n", 8),))
+RETAINED_INDEX = Table("retained_index", (("hash", 16), ("n", 8)), valued=False)
+REQUESTS = Table("requests", (("id", 16),))
+ANSWERS = Table("answers", (("id", 16),))
+REMOVALS = Table("removals", (_RUN,), valued=False)
+
+ALL = (
+    *(META, IDS, RUNS, LOG, EXTENTS, LISTING, SNAPSHOTS, BODIES, INBOX, WAITS, SHAPES, TIMERS, EFFECTS, KEYS),
+    *(COMMITS, RETAINED, RETAINED_INDEX, REQUESTS, ANSWERS, REMOVALS),
+)
+
+
+def decoded(table: Table, key: bytes) -> dict[str, int | str]:
+    """Return what a key says, by field, for a message; a key that is too short gives fewer fields."""
+    found: dict[str, int | str] = {}
+    at = 0
+    for name, size in table.fields:
+        part = key[at : at + size] if size else key[at:]
+        if len(part) < size:
+            break
+        if size in (4, 8):
+            found[name] = int.from_bytes(part)
+        else:
+            found[name] = part.hex() if size else part.decode(errors="backslashreplace")
+        at += len(part)
+    return found

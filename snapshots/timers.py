@@ -1,0 +1,47 @@
+"""Deadlines by due time, for all runs together. The first row is the next one."""
+
+import msgspec
+
+from looms.snapshots.batch import Batch
+from looms.snapshots.packing import place, read_place, read_u64, u64
+from looms.snapshots.reading import Reading
+from looms.snapshots.tables import TIMERS
+
+
+class TimerKey(msgspec.Struct, frozen=True):
+    """A timer: when it is due (ms), and whose it is, the run's at (seq, index). Run 0 is the runtime itself."""
+
+    due: int
+    run: int
+    seq: int
+    index: int
+
+
+def put(batch: Batch, timer: TimerKey) -> None:
+    """Set a timer. What was due before 1970 is due at 0."""
+    batch.put(TIMERS, _key(timer))
+
+
+def delete(batch: Batch, timer: TimerKey) -> None:
+    """Delete a timer, also one that is not there."""
+    batch.delete(TIMERS, _key(timer))
+
+
+def first_due(reading: Reading) -> int | None:
+    """Return when the first timer is due (ms); None when there are none."""
+    for key in reading.keys(TIMERS, limit=1):
+        return read_u64(key)
+    return None
+
+
+def due(reading: Reading, upto: int, limit: int = 1_000) -> list[TimerKey]:
+    """Return at most `limit` timers that are due at `upto` or before, in due order."""
+    if upto < 0:
+        return []
+    return [
+        TimerKey(read_u64(key), *read_place(key, 8)) for key in reading.keys(TIMERS, b"", u64(upto + 1), limit=limit)
+    ]
+
+
+def _key(timer: TimerKey) -> bytes:
+    return u64(max(timer.due, 0)) + place(timer.run, timer.seq, timer.index)

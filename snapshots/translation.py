@@ -1,0 +1,51 @@
+"""What an error of LMDB or the system means for a store, as one of ours, with what to do."""
+
+import errno
+import os
+
+import lmdb
+
+from looms.snapshots.errors import StoreError, StoreFormatError, StoreFull
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+_DAMAGE = (
+    *(lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError, lmdb.VersionMismatchError, lmdb.InvalidError),
+    *(lmdb.IncompatibleError, lmdb.BadDbiError),
+)
+
+
+def means(error: lmdb.Error, codes: tuple[int, ...]) -> bool:
+    """Return whether an error is one of these errnos. Older bindings tell it in the message alone."""
+    return getattr(error, "code", None) in codes or any(os.strerror(code) in str(error) for code in codes)
+
+
+def translated(error: lmdb.Error | OSError, path: str, doing: str) -> StoreError:
+    """Return the `StoreError` for what LMDB or the system raised while `doing` something in the folder `path`."""
+    if isinstance(error, OSError):
+        kind = StoreFull if error.errno in NO_ROOM else StoreError
+        return kind(f"{path}: {doing} failed: {error.strerror or error}.")
+    if isinstance(error, lmdb.MapFullError):
+        return StoreFull(
+            f"{path}: the store is full: it has reached its map_size. Nothing of this commit was kept. "
+            "Remove finished runs, prune snapshots, or open it with a larger map_size."
+        )
+    # LMDB reports a write that was cut short by a full disk as a general I/O error.
+    if means(error, NO_ROOM) or (means(error, (errno.EIO,)) and _disk_is_full(path)):
+        return StoreFull(f"{path}: the disk is full. Nothing of this commit was kept; it goes on when there is room.")
+    if isinstance(error, lmdb.ReadersFullError):
+        return StoreError(f"{path}: {doing} failed: too many readers are there already. Close some, and try again.")
+    if isinstance(error, lmdb.ReadonlyError) or means(error, NOT_ALLOWED):
+        return StoreError(f"{path}: {doing} failed: the store can only be read here ({error}).")
+    if isinstance(error, _DAMAGE):
+        return StoreFormatError(f"{path}: {doing} failed, the store's files are damaged ({error}). Restore a copy.")
+    return StoreError(f"{path}: {doing} failed: {error}.")
+
+
+def _disk_is_full(path: str) -> bool:
+    try:
+        disk = os.statvfs(path)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < 1 << 20

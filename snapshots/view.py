@@ -1,0 +1,145 @@
+"""A view: one short LMDB transaction, read through `Reading`.
+
+A view pins the pages it sees, and a pinned page cannot be used again: so views are for as long as a function
+runs, never for as long as a caller takes between two items. What is long is read in pages, a view each.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+import lmdb
+
+from looms.snapshots.errors import StoreError
+from looms.snapshots.seals import damaged, unseal
+from looms.snapshots.tables import Table
+
+Handles = Mapping[Table, "lmdb._Database"]
+
+
+class Owner(Protocol):
+    """What a view needs to know of its environment."""
+
+    @property
+    def path(self) -> str: ...
+
+    def translated(self, error: lmdb.Error, doing: str) -> StoreError: ...
+
+
+class View:
+    """A read transaction. One thread at a time; a context manager that ends it."""
+
+    __slots__ = ("_handles", "_owner", "_txn", "path")
+
+    def __init__(self, owner: Owner, txn: "lmdb.Transaction[bytes]", handles: Handles) -> None:
+        self._owner = owner
+        self._txn = txn
+        self._handles = handles
+        self.path = owner.path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the transaction and let its pages go. Closing twice is harmless."""
+        self._txn.abort()
+
+    def get(self, table: Table, key: bytes) -> bytes | None:
+        try:
+            value = self._txn.get(key, None, self._handles[table])
+        except lmdb.Error as error:
+            raise self._owner.translated(error, f"reading table {table.name!r}") from error
+        return None if value is None else self._body(table, key, value)
+
+    def get_many(self, table: Table, keys: Sequence[bytes]) -> list[bytes | None]:
+        try:
+            with self._txn.cursor(self._handles[table]) as cursor:
+                found = cursor.getmulti(keys)
+        except lmdb.Error as error:
+            raise self._owner.translated(error, f"reading table {table.name!r}") from error
+        if len(found) == len(keys):  # getmulti leaves out what is not there; the usual case is that all are
+            return [self._body(table, key, value) for key, value in found]
+        bodies = {key: self._body(table, key, value) for key, value in found}
+        return [bodies.get(key) for key in keys]
+
+    def scan(
+        self,
+        table: Table,
+        low: bytes = b"",
+        high: bytes | None = None,
+        *,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        try:
+            with self._txn.cursor(self._handles[table]) as cursor:
+                for key, value in _between(cursor, low, high, reverse, limit):
+                    yield key, self._body(table, key, value)
+        except lmdb.Error as error:
+            raise self._owner.translated(error, f"reading table {table.name!r}") from error
+
+    def keys(
+        self,
+        table: Table,
+        low: bytes = b"",
+        high: bytes | None = None,
+        *,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[bytes]:
+        try:
+            with self._txn.cursor(self._handles[table]) as cursor:
+                yield from _keys_between(cursor, low, high, reverse, limit)
+        except lmdb.Error as error:
+            raise self._owner.translated(error, f"reading table {table.name!r}") from error
+
+    def _body(self, table: Table, key: bytes, value: bytes) -> bytes:
+        if table.valued:
+            return unseal(table, key, value, self.path)
+        if value:
+            raise damaged(table, key, self.path, "it has a value, and rows of this table have none")
+        return value
+
+
+def _placed(cursor: "lmdb.Cursor[bytes]", low: bytes, high: bytes | None, reverse: bool) -> bool:
+    """Put the cursor on the first row of the range, seen in the direction of travel. Return whether there is a row."""
+    if not reverse:
+        return cursor.set_range(low) if low else cursor.first()
+    if high is not None and cursor.set_range(high):
+        return cursor.prev()
+    return cursor.last()
+
+
+def _between(
+    cursor: "lmdb.Cursor[bytes]", low: bytes, high: bytes | None, reverse: bool, limit: int | None
+) -> Iterator[tuple[bytes, bytes]]:
+    if limit == 0 or not _placed(cursor, low, high, reverse):
+        return
+    for key, value in cursor.iterprev() if reverse else cursor.iternext():
+        if key < low if reverse else high is not None and key >= high:
+            return
+        yield key, value
+        if limit is not None:
+            limit -= 1
+            if limit <= 0:
+                return
+
+
+def _keys_between(
+    cursor: "lmdb.Cursor[bytes]", low: bytes, high: bytes | None, reverse: bool, limit: int | None
+) -> Iterator[bytes]:
+    if limit == 0 or not _placed(cursor, low, high, reverse):
+        return
+    for key in cursor.iterprev(values=False) if reverse else cursor.iternext(values=False):
+        if key < low if reverse else high is not None and key >= high:
+            return
+        yield key
+        if limit is not None:
+            limit -= 1
+            if limit <= 0:
+                return
