@@ -1,0 +1,73 @@
+"""What a reducer handles is read from its annotations."""
+
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, Union, get_args, get_origin
+
+from looms.reducers.errors import ModuleError, UnknownEvent
+from looms.reducers.events import Event, event_type
+from looms.reducers.lifecycle import Started
+
+NOTHING_SAID = object()
+
+
+def parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
+    """The positional parameters of a function, with their annotations resolved.
+
+    Raises:
+        ModuleError: an annotation names something that cannot be found.
+    """
+    return list(signature(function, where).parameters.values())
+
+
+def signature(function: Callable[..., Any], where: str) -> inspect.Signature:
+    """A function's signature, with its annotations resolved.
+
+    Raises:
+        ModuleError: an annotation names something that cannot be found.
+    """
+    closure = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
+    try:
+        return inspect.signature(function, eval_str=True, locals=dict(closure))
+    except (NameError, AttributeError, SyntaxError) as error:
+        raise ModuleError(
+            f"{where}: an annotation cannot be resolved: {error}; define what it names before the function"
+        ) from error
+
+
+def handled(annotation: Any, where: str) -> tuple[frozenset[type[Event]], Any]:
+    """The event classes of an annotation such as ``Started[PlaceOrder] | Paid``, and what ``Started`` was given.
+
+    Returns:
+        The classes, and the type of the input (``NOTHING_SAID`` where there is no ``Started[...]``).
+
+    Raises:
+        ModuleError: nothing is annotated, or something that is not a registered event.
+    """
+    if annotation is inspect.Parameter.empty:
+        raise ModuleError(
+            f"{where}: the event parameter is not annotated; annotate it with the events that it handles, "
+            "as in `event: Started[Input] | SomethingHappened`"
+        )
+    classes: set[type[Event]] = set()
+    given: Any = NOTHING_SAID
+    for member in _members(annotation):
+        cls = get_origin(member) or member
+        if cls is Started:
+            arguments = get_args(member)
+            given = arguments[0] if arguments else Any
+        if not (isinstance(cls, type) and issubclass(cls, Event)):
+            raise ModuleError(f"{where}: the annotation names {member!r}, which is not an event")
+        try:
+            event_type(cls)
+        except UnknownEvent as error:
+            raise ModuleError(f"{where}: {error}") from error
+        classes.add(cls)
+    return frozenset(classes), given
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return get_args(annotation)
+    return (annotation,)

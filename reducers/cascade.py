@@ -1,0 +1,301 @@
+"""A cascade: what came to a run, and all that follows from it in the same turn, breadth first."""
+
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from looms.reducers.codec import encode, plain
+from looms.reducers.definitions import Definition, ReduceContext
+from looms.reducers.entries import Entry, More, Origin, Row
+from looms.reducers.errors import InvalidMatch, MailboxFull, ReducerError, RunFinished, TurnTooLong
+from looms.reducers.events import Event, EventType
+from looms.reducers.fold import child_id, ending, enter, is_kept, obey, taken_from
+from looms.reducers.folded import ROOT, End, FoldedRun, Thread
+from looms.reducers.instructions import Cancel, Complete, Emit, EndCancelled, Fail, Instruction, Spawn, Step, Wait
+from looms.reducers.lifecycle import (
+    CHILD_CANCELLED,
+    CHILD_COMPLETED,
+    CHILD_FAILED,
+    STARTED,
+    TAKEN,
+    ChildCancelled,
+    ChildCompleted,
+    ChildFailed,
+    EffectFailed,
+    Started,
+    Taken,
+)
+from looms.reducers.matching import contains
+from looms.reducers.open_waits import OpenWait, WaitKey
+from looms.reducers.registry import Registry
+from looms.reducers.wire import WireEmit, WireInstruction, WireSpawn, to_wire
+
+
+class Arriving:
+    """An event that is about to be recorded.
+
+    Args:
+        kind: its type.
+        event: the event, as today's class.
+        payload: its bytes, when they are at hand, in the version that is given with them.
+        more: its envelope; ``more.thread`` is whom it is addressed to.
+        fleeting: it concerns its thread alone, and is dropped when that is over.
+    """
+
+    __slots__ = ("event", "fleeting", "kind", "more", "origin", "payload", "version")
+
+    def __init__(
+        self,
+        kind: EventType[Any],
+        event: Event,
+        payload: bytes | msgspec.Raw | None = None,
+        *,
+        version: int | None = None,
+        origin: Origin = "thread",
+        more: More | None = None,
+        fleeting: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.event = event
+        self.payload = msgspec.Raw(encode(event) if payload is None else payload)
+        self.version = kind.version if version is None else version
+        self.origin = origin
+        self.more = more or More()
+        self.fleeting = fleeting
+
+
+class Cascade:
+    """Records what comes to a run, and what follows from it.
+
+    Args:
+        run: the run, changed in place; whoever began the cascade takes it back when this raises.
+        code: today's code.
+        now: the time, in milliseconds since 1970.
+        most_records: how many records there may be.
+        most_kept: how many events the mailbox may hold.
+    """
+
+    def __init__(self, run: FoldedRun, code: Registry, now: int, most_records: int, most_kept: int) -> None:
+        self.entries: list[Entry] = []
+        self._run = run
+        self._code = code
+        self._now = now
+        self._most_records = most_records
+        self._most_kept = most_kept
+        self._queue: deque[Arriving | WaitKey] = deque()
+
+    def play(self, *arriving: Arriving) -> list[Entry]:
+        """Record these events, and all that follows from each before the next.
+
+        Returns:
+            The records, in order.
+
+        Raises:
+            ReducerError: a reducer raised, or asked for what cannot be; the original is its cause.
+            MailboxFull: nobody takes an event, and the mailbox is full.
+            RunFinished: the run is over before the last of them.
+        """
+        for first in arriving:
+            if self._run.end is not None and not first.fleeting:
+                raise RunFinished(finished(self._run))
+            self._queue.append(first)
+            while self._queue:
+                due = self._queue.popleft()
+                if isinstance(due, Arriving):
+                    self._arrive(due)
+                else:
+                    self._look_in_mailbox(due)
+        return self.entries
+
+    def _arrive(self, arriving: Arriving) -> None:
+        address = arriving.more.thread
+        if arriving.fleeting and (self._run.end is not None or (address not in self._run.threads and address != ROOT)):
+            return
+        self._record(arriving)
+
+    def _look_in_mailbox(self, key: WaitKey) -> None:
+        """Let a wait that is still open take the oldest event in the mailbox that meets it."""
+        wait = self._run.waits.by_key.get(key)
+        if wait is None or not self._run.mailbox:
+            return
+        meeting = [
+            seq
+            for seq, entry in self._run.mailbox.items()
+            if entry.row.type in wait.types
+            and entry.more.thread in (None, wait.thread)
+            and contains(entry.plain, wait.match)
+        ]
+        if meeting:
+            self._record(Arriving(TAKEN, Taken(min(meeting)), more=More(cause=key[0], thread=wait.thread)), wait)
+
+    def _record(self, arriving: Arriving, taking: OpenWait | None = None) -> None:
+        """Record one event: find who gets it, let them decide, and do what they decided."""
+        run, kind = self._run, arriving.kind
+        seq = run.seq + 1
+        if len(self.entries) >= self._most_records:
+            cause = TurnTooLong(f"more than {self._most_records} records (max_turn_records) in one turn")
+            raise self._failure(cause, run.definition, seq, kind.name) from cause
+        row = Row(
+            run.number,
+            seq,
+            max(self._now, run.at),
+            kind.name,
+            arriving.version,
+            arriving.origin,
+            arriving.payload,
+            arriving.more,
+        )
+        entry = Entry(row, self._code, arriving.event)
+        given = taken_from(run, entry)
+        takers: dict[str, OpenWait | None] = {taking.thread: taking} if taking else self._takers(arriving, given)
+        more = arriving.more
+        if any(takers.values()):
+            more = msgspec.structs.replace(more, satisfied={id: wait.id for id, wait in takers.items() if wait})
+        enter(run, entry, more, self._code)
+        if takers:
+            decisions: dict[str, tuple[Instruction, ...]] = {}
+            wires: list[tuple[str, str, tuple[WireInstruction, ...]]] = []
+            index = 0
+            for id, wait in takers.items():
+                thread = run.threads.get(id)
+                if thread is not None and run.end is None:
+                    decided = self._decide(thread, wait, given.event, row, index)
+                    decisions[id] = tuple(instruction for _, instruction in decided)
+                    wires.append((id, thread.kind, tuple(wire for wire, _ in decided)))
+                    index += len(decided)
+            more = msgspec.structs.replace(more, decisions=tuple(wires))
+            entry = Entry(msgspec.structs.replace(row, more=more), self._code, arriving.event, decisions)
+        elif is_kept(row.origin, row.type) and run.end is None:
+            self._keep(entry)
+        self.entries.append(entry)
+
+    def _keep(self, entry: Entry) -> None:
+        if len(self._run.mailbox) >= self._most_kept:
+            raise MailboxFull(
+                f"run {self._run.run_id}: nobody takes {entry.row.type}, and the mailbox holds "
+                f"{len(self._run.mailbox)} events already (max_mailbox); let a wait or the root's reducer take some"
+            )
+        self._run.mailbox.put(entry.seq, entry)
+
+    def _takers(self, arriving: Arriving, given: Entry) -> dict[str, OpenWait | None]:
+        """Who gets an event, in order, and the wait of theirs that it meets."""
+        run, address, type = self._run, arriving.more.thread, arriving.kind.name
+        if run.end is not None:
+            return {}
+        met = run.waits.met_by(type, given)
+        if address is not None:
+            thread = run.threads.get(address)
+            if arriving.kind is STARTED and address == ROOT:
+                thread = Thread(ROOT, run.definition, None, (1, 0), None)
+            if thread is None:
+                return {}
+            wait = met.get(address)
+            return {address: wait} if wait or self._folds(thread, arriving) else {}
+        takers: dict[str, OpenWait | None] = {}
+        if ROOT in met or self._folds(run.root, arriving):
+            takers[ROOT] = met.get(ROOT)
+        if met:
+            others = sorted((run.threads[id] for id in met if id != ROOT), key=lambda thread: thread.born)
+            takers.update((thread.id, met[thread.id]) for thread in others)
+        return takers
+
+    def _folds(self, thread: Thread, arriving: Arriving) -> bool:
+        """Whether a thread takes an event without a wait: it handles the type, and none of its waits names it."""
+        if isinstance(arriving.event, EffectFailed | ChildFailed):
+            return True  # a failure that is not handled ends the thread
+        if type(arriving.event) not in self._code.definition(thread.kind).handles:
+            return False
+        of_runtime = arriving.more.thread is not None and arriving.kind.name.startswith("looms.")
+        return of_runtime or not self._run.waits.names(thread.id, arriving.kind.name)
+
+    def _decide(
+        self, thread: Thread, wait: OpenWait | None, event: Event, row: Row, index: int
+    ) -> list[tuple[WireInstruction, Instruction]]:
+        """Let a thread take an event: its new state, what it asks for, and what follows from that."""
+        ctx = ReduceContext(self._run.run_id, thread.id, row.seq, row.at, wait.id if wait else None)
+        try:
+            definition = self._code.definition(thread.kind)
+            answer = self._answer(definition, thread, event, ctx)
+            self._run.set_state(thread.id, answer.state)
+            decided = [to_wire(instruction, self._code, definition) for instruction in answer.instructions]
+            for offset, (wire, instruction) in enumerate(decided):
+                self._check(instruction, definition)
+                self._obey(thread, (row.seq, index + offset), wire, instruction)
+        except Exception as error:
+            raise self._failure(error, thread.kind, row.seq, row.type) from error
+        return decided
+
+    def _answer(
+        self, definition: Definition[Any, Any, Any], thread: Thread, event: Event, ctx: ReduceContext
+    ) -> Step[Any]:
+        if type(event) in definition.handles:
+            return definition.reduce(thread.state, event, ctx)
+        if isinstance(event, EffectFailed):
+            return Step(thread.state, (Fail(f"{event.effect}: {event.error}: {event.message}"),))
+        if isinstance(event, ChildFailed):
+            return Step(thread.state, (Fail(f"{event.thread}: {event.reason}"),))
+        return Step(thread.state)
+
+    def _check(self, instruction: Instruction, definition: Definition[Any, Any, Any]) -> None:
+        """A wait is for events that are there, and that the reducer can be given."""
+        for name in instruction.types if isinstance(instruction, Wait) else ():
+            if self._code.event_named(name).cls not in definition.handles:
+                raise InvalidMatch(
+                    f"{definition.name} waits for {name}, which its reducer does not handle; "
+                    "name the event in the annotation of its event parameter"
+                )
+
+    def _obey(self, thread: Thread, key: tuple[int, int], wire: WireInstruction, instruction: Instruction) -> None:
+        """Do what a thread decided, and queue what follows."""
+        run, cause = self._run, key[0]
+        if isinstance(instruction, Emit) and isinstance(wire, WireEmit):
+            kind = self._code.event_named(wire.type)
+            self._queue.append(Arriving(kind, instruction.event, wire.payload, more=More(cause=cause)))
+        if run.end is not None or thread.id not in run.threads:
+            return
+        child = run.child(thread.id, instruction.id) if isinstance(instruction, Cancel) else None
+        obey(run, thread.id, key, instruction, self._code)
+        match instruction:
+            case Wait():
+                self._queue.append(key)
+            case Spawn() if isinstance(wire, WireSpawn):
+                self._start_child(child_id(thread.id, key, instruction), wire, instruction, cause)
+            case Cancel(reason=reason) if child is not None:
+                self._tell(thread.id, child.id, End("cancelled", error=reason), cause)
+            case Complete() | Fail() | EndCancelled() if thread.parent is not None:
+                self._tell(thread.parent, thread.id, ending(instruction), cause)
+
+    def _start_child(self, child: str, wire: WireSpawn, spawn: Spawn, cause: int) -> None:
+        more = More(cause=cause, thread=child, kind=wire.definition)
+        payload = encode({"input": wire.input})
+        self._queue.append(Arriving(STARTED, Started(spawn.input), payload, more=more, fleeting=True))
+
+    def _tell(self, parent: str, child: str, end: End, cause: int) -> None:
+        """Tell a parent how its child ended."""
+        more = More(cause=cause, thread=parent)
+        kind: EventType[Any]
+        event: Event
+        match end.status:
+            case "completed":
+                kind, event = CHILD_COMPLETED, ChildCompleted(child, plain(encode(end.output)))
+            case "failed":
+                kind, event = CHILD_FAILED, ChildFailed(child, end.error or "")
+            case "cancelled":
+                kind, event = CHILD_CANCELLED, ChildCancelled(child, end.error or "")
+        self._queue.append(Arriving(kind, event, more=more, fleeting=True))
+
+    def _failure(self, error: Exception, definition: str, seq: int, type_name: str) -> ReducerError:
+        return ReducerError(
+            f"run {self._run.run_id}: {definition} could not take {type_name} at seq {seq}: "
+            f"{type(error).__name__}: {error}. Nothing was appended",
+            run_id=self._run.run_id,
+            seq=seq,
+            type=type_name,
+        )
+
+
+def finished(run: FoldedRun) -> str:
+    """What is said of a run that is over, to whoever sends it something."""
+    assert run.end is not None
+    return f"run {run.run_id} is {run.end.status} and takes no more events"

@@ -1,0 +1,164 @@
+"""Definitions: what can be started or spawned, and the functions that only read."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from looms.reducers.annotations import NOTHING_SAID, handled, parameters
+from looms.reducers.codec import Codec, Unfit
+from looms.reducers.errors import InvalidInput, ModuleError
+from looms.reducers.events import Event
+from looms.reducers.instructions import Instruction, Reduced, Step
+from looms.reducers.schemas import fingerprint
+from looms.reducers.state import State
+
+S = TypeVar("S", bound=State)
+I = TypeVar("I")  # noqa: E741 - the input
+O = TypeVar("O")  # noqa: E741 - the output
+
+
+class ReduceContext(msgspec.Struct, frozen=True):
+    """What a reducer may know beside the state and the event; all of it is the same on replay."""
+
+    run_id: str
+    thread: str
+    seq: int
+    at: int  # milliseconds since 1970: the event's time
+    wait: str | None = None  # the id of the wait that this event satisfied
+    recorded: tuple[Instruction, ...] | None = None  # on a replay: what was decided here
+
+
+class Definition(Generic[S, I, O]):
+    """A reducer under a name: it can be started, spawned, and called like the function it is.
+
+    Made by ``@module.reducer``.
+
+    Attributes:
+        name: the full name, ``module.name``.
+        state: the class of its state.
+        version: what the user says of the state's meaning; stored states of another version are folded anew.
+        handles: the classes of the events that it takes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        state: type[S],
+        input: Any = NOTHING_SAID,
+        output: Any = NOTHING_SAID,
+        version: int = 1,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.state = checked_state(state, f"reducer {name}")
+        self.version = version
+        self.takes_context, annotation = _second_parameter(function, f"reducer {name}")
+        self.handles, started_with = handled(annotation, f"reducer {name}")
+        self.states: Codec[S] = Codec(state, f"the state of reducer {name}")
+        given = input if input is not NOTHING_SAID else started_with
+        self.inputs: Codec[I] = Codec(None if given is NOTHING_SAID else given, f"the input of reducer {name}")
+        self.outputs: Codec[O] = Codec(Any if output is NOTHING_SAID else output, f"the output of reducer {name}")
+        self.fingerprint = fingerprint(state, version)
+        self.__doc__ = function.__doc__
+        self.__name__ = getattr(function, "__name__", name)
+        self.__wrapped__ = function
+
+    def __call__(self, state: S, event: Event, ctx: ReduceContext | None = None) -> Reduced[S]:
+        """What the function answers; ``ctx`` is made up when it takes one and none is given."""
+        if not self.takes_context:
+            return self.function(state, event)  # type: ignore[no-any-return]
+        return self.function(state, event, ctx or ReduceContext("", "root", 1, 0))  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<definition {self.name}>"
+
+    def reduce(self, state: S, event: Event, ctx: ReduceContext) -> Step[S]:
+        """The function's answer as a step, checked to be one of this state.
+
+        Raises:
+            TypeError: the function answered with something else.
+        """
+        answer = self(state, event, ctx)
+        answered: Step[S] = answer if isinstance(answer, Step) else Step(answer)
+        if not isinstance(answered.state, self.state):
+            raise TypeError(
+                f"{self.name} answered with {_kind(answered.state)} instead of a {self.state.__name__} "
+                f"on {type(event).__name__}; return the state, also where nothing changes"
+            )
+        return answered
+
+    def pack_input(self, value: Any) -> tuple[bytes, I]:
+        """An input's bytes, and the input as it will be read.
+
+        Raises:
+            InvalidInput: it does not fit.
+        """
+        try:
+            return self.inputs.pack(value)
+        except Unfit as error:
+            raise InvalidInput(f"the input of {self.name}: {error}") from error
+
+
+class Projection(Generic[S]):
+    """A reducer without instructions, for reading. Made by ``@module.projection``."""
+
+    def __init__(self, name: str, function: Callable[..., Any], *, state: type[S]) -> None:
+        self.name = name
+        self.function = function
+        self.state = checked_state(state, f"projection {name}")
+        takes_context, annotation = _second_parameter(function, f"projection {name}")
+        if takes_context:
+            raise ModuleError(f"projection {name}: it takes a state and an event, no context")
+        self.handles, _ = handled(annotation, f"projection {name}")
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __call__(self, state: S, event: Event) -> S:
+        """What the function answers."""
+        return self.function(state, event)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<projection {self.name}>"
+
+
+def checked_state(state: Any, where: str) -> Any:
+    """A class of states: a frozen ``State`` whose fields all have defaults.
+
+    Raises:
+        ModuleError: it is not that.
+    """
+    if not (isinstance(state, type) and issubclass(state, State)):
+        raise ModuleError(f"{where}: state={state!r} is not a subclass of looms.State")
+    if not state.__struct_config__.frozen:
+        raise ModuleError(f"{where}: {state.__name__} is not frozen; a reducer answers with a new state")
+    try:
+        state()
+    except TypeError as error:
+        raise ModuleError(f"{where}: {state.__name__}() must be where a thread begins: {error}") from error
+    return state
+
+
+def _second_parameter(function: Callable[..., Any], where: str) -> tuple[bool, Any]:
+    """Whether there is a third parameter, and the annotation of the second.
+
+    Raises:
+        ModuleError: it is not a plain function of a state, an event and perhaps a context.
+    """
+    if not callable(function):
+        raise ModuleError(f"{where}: {function!r} is not a function")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise ModuleError(
+            f"{where}: a reducer is a plain function, so that it can be replayed; I/O belongs in an effect"
+        )
+    given = parameters(function, where)
+    if len(given) not in (2, 3) or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given):
+        raise ModuleError(f"{where}: it should take (state, event) or (state, event, ctx)")
+    return len(given) == 3, given[1].annotation
+
+
+def _kind(value: Any) -> str:
+    return "nothing (None)" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,136 @@
+"""Entries: records as the runtime works with them, and as bytes.
+
+An entry knows its payload as bytes and decodes the rest when it is asked for, so that the log can be read, listed and
+folded for its waits, timers and threads also where today's code does not know an event.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from looms.reducers.codec import encode, plain
+from looms.reducers.events import Event
+from looms.reducers.instructions import Instruction
+from looms.reducers.lifecycle import Started
+from looms.reducers.registry import Registry
+from looms.reducers.wire import WireInstruction, from_wire, typed
+
+Origin: TypeAlias = Literal["start", "signal", "effect", "timer", "thread", "run"]
+
+
+class More(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What only some records have; most have none of it."""
+
+    cause: int | None = None
+    sender: tuple[str, int] | None = None
+    thread: str | None = None
+    key: str | None = None
+    effect: tuple[int, int] | None = None  # seq and index of the invoke
+    final: bool = False
+    kind: str | None = None  # of looms.started: the definition of the thread
+    due: int | None = None  # of looms.cancel_requested: when the grace is over
+    decisions: tuple[tuple[str, str, tuple[WireInstruction, ...]], ...] = ()  # thread, its definition, what it decided
+    satisfied: dict[str, str] = {}
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """A record's bytes, decoded."""
+
+    run: int
+    seq: int
+    at: int
+    type: str
+    version: int
+    origin: Origin
+    payload: msgspec.Raw
+    more: More = More()
+
+
+_rows = msgspec.msgpack.Decoder(Row)
+_NO_MORE = More()
+
+
+class Entry:
+    """One record of a run.
+
+    Attributes:
+        row: what is stored.
+        event: the event as today's class; None where today's code does not know it.
+        decisions: what each thread that took it decided, in the order in which they took it.
+    """
+
+    __slots__ = ("_code", "_decisions", "_event", "_plain", "row")
+
+    def __init__(
+        self,
+        row: Row,
+        code: Registry | None,
+        event: Event | None = None,
+        decisions: dict[str, tuple[Instruction, ...]] | None = None,
+    ) -> None:
+        self.row = row
+        self._code = code
+        self._event = event
+        self._decisions = decisions
+        self._plain: Any = None
+
+    @property
+    def seq(self) -> int:
+        return self.row.seq
+
+    @property
+    def more(self) -> More:
+        return self.row.more
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The payload as it was written."""
+        if self._plain is None:
+            self._plain = plain(self.row.payload)
+        return self._plain  # type: ignore[no-any-return]
+
+    @property
+    def event(self) -> Event:
+        """The event as today's class.
+
+        Raises:
+            LoomsError: today's code does not know its type, or the payload does not fit it.
+        """
+        if self._event is None:
+            if self.row.more.kind is not None:
+                known = self._code.definitions.get(self.row.more.kind) if self._code else None
+                self._event = Started(typed(known.inputs if known else None, encode(self.plain["input"])))
+            else:
+                code = self._code or _NO_CODE
+                self._event = code.event_named(self.row.type).unpack(self.row.payload, self.row.version)
+        return self._event
+
+    @property
+    def decisions(self) -> dict[str, tuple[Instruction, ...]]:
+        if self._decisions is None:
+            self._decisions = {
+                thread: tuple(from_wire(wire, self._code, kind) for wire in wires)
+                for thread, kind, wires in self.row.more.decisions
+            }
+        return self._decisions
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """All decisions, in order; an instruction's place here is its index."""
+        return tuple(instruction for decided in self.decisions.values() for instruction in decided)
+
+    def pack(self) -> bytes:
+        """The bytes for the log."""
+        return encode(self.row)
+
+
+_NO_CODE = Registry(())
+
+
+def unpack_entry(data: bytes, code: Registry | None) -> Entry:
+    """A record from the log.
+
+    Raises:
+        msgspec.MsgspecError: the bytes are no record.
+    """
+    return Entry(_rows.decode(data), code)

@@ -1,0 +1,120 @@
+"""Events: immutable facts, each registered under a name of its own."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from looms.reducers.codec import Codec, Unfit, plain
+from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent
+
+E = TypeVar("E", bound="Event")
+
+Payload = dict[str, Any]
+Upcast = Callable[[Payload], Payload]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A fact that happened. Subclass it, and register the subclass with ``@module.event("name")``."""
+
+    __looms_event__: ClassVar[Any] = None  # the EventType, once registered
+
+
+class EventType(Generic[E]):
+    """What is known of a registered event: its name on the wire, its class and its versions.
+
+    Args:
+        name: the full name, ``module.event``.
+        cls: the class of today's version.
+        version: today's version, from 1.
+        formerly: full names that records may hold it under.
+    """
+
+    def __init__(self, name: str, cls: type[E], version: int = 1, formerly: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.cls = cls
+        self.version = version
+        self.formerly = formerly
+        self.upcasts: dict[int, Upcast] = {}
+        self._codec: Codec[E] = Codec(cls, f"event {name}")
+
+    def pack(self, event: Event) -> tuple[bytes, E]:
+        """The payload of an event, and the event as it will be read.
+
+        Raises:
+            InvalidEvent: a value in it does not fit; the message has the path.
+        """
+        try:
+            return self._codec.pack(event)
+        except Unfit as error:
+            raise InvalidEvent(f"{self.name}: {error}") from error
+
+    def unpack(self, payload: bytes | msgspec.Raw, version: int) -> E:
+        """The event of a payload that was written as some version, as today's class.
+
+        Raises:
+            InvalidEvent: the payload does not fit today's class, or there is no upcast from its version.
+        """
+        if version == self.version:
+            try:
+                return self._codec.unpack(payload)
+            except Unfit as error:
+                raise InvalidEvent(f"{self.name} (version {version}): {error}") from error
+        return self._convert(self._upcast(plain(payload), version), version)
+
+    def _upcast(self, payload: Payload, version: int) -> Payload:
+        if version > self.version:
+            raise InvalidEvent(
+                f"{self.name}: written as version {version}, and today's code knows versions up to {self.version}; "
+                "newer code wrote this store"
+            )
+        for step in range(version + 1, self.version + 1):
+            upcast = self.upcasts.get(step)
+            if upcast is None:
+                raise InvalidEvent(
+                    f"{self.name}: written as version {version}, and there is no way from {step - 1} to {step}; "
+                    f"declare @module.upcast({self.name.split('.', 1)[1]!r}, to={step})"
+                )
+            payload = upcast(payload)
+        return payload
+
+    def _convert(self, payload: Payload, version: int) -> E:
+        try:
+            return msgspec.convert(payload, self.cls)
+        except (msgspec.MsgspecError, TypeError) as error:
+            raise InvalidEvent(f"{self.name}: upcast from version {version} to {self.version}: {error}") from error
+
+
+def event_type(cls: type) -> EventType[Any]:
+    """What was registered for an event's class.
+
+    Raises:
+        UnknownEvent: the class is not registered.
+    """
+    found: EventType[Any] | None = getattr(cls, "__looms_event__", None)
+    if found is None or found.cls is not cls:
+        raise UnknownEvent(
+            f"{cls.__qualname__} is not registered; decorate the class with @module.event('name'), a subclass too"
+        )
+    return found
+
+
+def register(cls: Any, name: str, version: int = 1, formerly: tuple[str, ...] = ()) -> EventType[Any]:
+    """Register an event's class under a full name.
+
+    Raises:
+        ModuleError: it is not a frozen ``Event``, is registered already, or has a field that cannot be stored.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Event)) or cls is Event:
+        raise ModuleError(f"event {name}: {cls!r} is not a subclass of looms.Event")
+    if not cls.__struct_config__.frozen:
+        raise ModuleError(f"event {name}: {cls.__qualname__} is not frozen; an event is an immutable fact")
+    if "__looms_event__" in cls.__dict__:
+        raise ModuleError(f"event {name}: {cls.__qualname__} is registered already, as {cls.__looms_event__.name}")
+    if cls.__struct_config__.array_like:
+        raise ModuleError(f"event {name}: {cls.__qualname__} is array_like; a payload is a mapping of its fields")
+    if type(version) is not int or version < 1:
+        raise ModuleError(f"event {name}: version={version!r}; versions are whole numbers from 1")
+    found: EventType[Any] = EventType(name, cls, version, formerly)
+    cls.__looms_event__ = found
+    return found

@@ -1,0 +1,177 @@
+"""A run as its log folds it: its threads and their states, waits, outstanding effects, mailbox, and how it ended.
+
+It is changed in place by ``fold`` and ``plan`` alone, through a journal that can take everything back.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from looms.reducers.entries import Entry
+from looms.reducers.journal import Groups, Journal, Table
+from looms.reducers.open_waits import OpenWaits
+
+ROOT = "root"
+
+EffectKey: TypeAlias = tuple[int, int]
+"""Where an effect was asked for: the seq of the record, and the index of the instruction in it."""
+
+Ending: TypeAlias = Literal["completed", "failed", "cancelled"]
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """A state machine inside a run."""
+
+    id: str
+    kind: str
+    parent: str | None
+    born: tuple[int, int]  # where it was spawned: threads are told in this order
+    state: Any  # None where today's code was not asked for it
+
+
+class Outstanding(msgspec.Struct, frozen=True):
+    """An effect that was asked for and has not ended."""
+
+    key: EffectKey
+    effect: str
+    thread: str
+    request: Any
+    emitted: tuple[int, ...] = ()  # the seqs of what its handler has emitted
+    held: bool = False
+
+
+class Cancelling(msgspec.Struct, frozen=True):
+    """A run that was asked to end, and ends by itself or at ``due``."""
+
+    seq: int
+    due: int
+    reason: str
+
+
+class End(msgspec.Struct, frozen=True):
+    """How a run ended."""
+
+    status: Ending
+    output: Any = None
+    error: str | None = None
+
+
+class FoldedRun:
+    """The state of one run.
+
+    Attributes:
+        run_id: the run's id.
+        number: the run's number in its store.
+        definition: the root's definition.
+    """
+
+    def __init__(self, run_id: str, number: int, definition: str) -> None:
+        self.run_id = run_id
+        self.number = number
+        self.definition = definition
+        self.journal = Journal()
+        self.threads: Table[str, Thread] = Table(self.journal)
+        self.children: Groups[str, str] = Groups(self.journal)
+        self.waits = OpenWaits(self.journal)
+        self.effects: Table[EffectKey, Outstanding] = Table(self.journal)
+        self.effects_of: Groups[str, EffectKey] = Groups(self.journal)
+        self.mailbox: Table[int, Entry] = Table(self.journal)
+        self._once: Table[str, Any] = Table(self.journal)
+
+    # What there is one of; kept in a table, so that it is taken back like the rest.
+
+    @property
+    def seq(self) -> int:
+        """The last record's seq; 0 before the first."""
+        return self._once.get("seq", 0)  # type: ignore[no-any-return]
+
+    @property
+    def at(self) -> int:
+        """The last record's time, in milliseconds since 1970."""
+        return self._once.get("at", 0)  # type: ignore[no-any-return]
+
+    @property
+    def end(self) -> End | None:
+        """How the run ended, once it has."""
+        return self._once.get("end")
+
+    @property
+    def cancelling(self) -> Cancelling | None:
+        """The grace that the run was given, while it lasts."""
+        return self._once.get("cancelling")
+
+    @property
+    def root(self) -> Thread:
+        """The root thread; it stays when the run is over."""
+        return self.threads[ROOT]
+
+    @property
+    def status(self) -> str:
+        """``running``, ``waiting``, or how it ended."""
+        if self.end is not None:
+            return self.end.status
+        return "running" if any(not effect.held for effect in self.effects.values()) else "waiting"
+
+    def advance(self, seq: int, at: int) -> None:
+        """Note the next record's place and time."""
+        self._once.put("seq", seq)
+        self._once.put("at", at)
+
+    def finish(self, end: End) -> None:
+        """End the run: all that still waits, runs or is a child ends with it."""
+        for child in list(self.children[ROOT]):
+            self.remove(child)
+        self._clear(ROOT)
+        self.set_cancelling(None)
+        self._once.put("end", end)
+
+    def restore_end(self, end: End) -> None:
+        """Note how a run ended whose waits, effects and children are gone already."""
+        self._once.put("end", end)
+
+    def set_cancelling(self, cancelling: Cancelling | None) -> None:
+        """Begin a grace, or end it."""
+        if cancelling is not self.cancelling:
+            self._once.put("cancelling", cancelling)
+
+    def add_thread(self, thread: Thread) -> None:
+        """Begin a thread."""
+        self.threads.put(thread.id, thread)
+        if thread.parent is not None:
+            self.children.add(thread.parent, thread.id)
+
+    def child(self, parent: str, id: str) -> Thread | None:
+        """The child of a thread that was spawned under an id."""
+        found = self.threads.get(f"{parent}/{id}")
+        return found if found is not None and found.parent == parent else None
+
+    def set_state(self, id: str, state: Any) -> None:
+        """Give a thread its next state."""
+        thread = self.threads[id]
+        if state is not thread.state:
+            self.threads.put(id, msgspec.structs.replace(thread, state=state))
+
+    def remove(self, id: str) -> None:
+        """End a child: its waits, its effects and its own children go with it."""
+        for child in list(self.children[id]):
+            self.remove(child)
+        self._clear(id)
+        thread = self.threads.drop(id)
+        if thread.parent is not None:
+            self.children.discard(thread.parent, id)
+
+    def add_effect(self, effect: Outstanding) -> None:
+        """Begin an effect."""
+        self.effects.put(effect.key, effect)
+        self.effects_of.add(effect.thread, effect.key)
+
+    def end_effect(self, key: EffectKey) -> None:
+        """End an effect."""
+        effect = self.effects.drop(key)
+        self.effects_of.discard(effect.thread, key)
+
+    def _clear(self, thread: str) -> None:
+        for wait in self.waits.of_thread(thread):
+            self.waits.retire(wait)
+        for effect in list(self.effects_of[thread]):
+            self.end_effect(effect)

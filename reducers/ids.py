@@ -1,0 +1,31 @@
+"""Ids that users choose: of runs, threads, waits, and idempotency keys. One rule for all of them."""
+
+from typing import Any
+
+from looms.reducers.errors import InvalidInput
+
+
+def checked_id(value: Any, what: str) -> str:
+    """An id as it may be stored.
+
+    Raises:
+        InvalidInput: it is not a text of 1 to 255 bytes of UTF-8; the message says the rule.
+    """
+    problem = id_problem(value)
+    if problem:
+        raise InvalidInput(f"{what} {problem}")
+    return str(value)
+
+
+def id_problem(value: Any) -> str | None:
+    """What is wrong with an id, with the rule, or None."""
+    rule = "an id is text of 1 to 255 bytes of UTF-8"
+    if type(value) is not str:
+        return f"{value!r} is a {type(value).__name__}; {rule}"
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return f"{value!r} cannot be encoded; {rule}"
+    if not 1 <= size <= 255:
+        return f"{value[:40]!r} has {size} bytes; {rule}"
+    return None

@@ -1,0 +1,119 @@
+"""What may come to a run: the items of a cell's inbox. Those that must outlive a process are stored as they are."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from looms.reducers.codec import encode
+from looms.reducers.entries import Origin
+from looms.reducers.folded import EffectKey
+from looms.reducers.open_waits import WaitKey
+
+
+class Letter(msgspec.Struct, frozen=True, array_like=True):
+    """An event on its way: its registered name, the version it was written in, its payload."""
+
+    type: str
+    version: int
+    payload: bytes
+
+
+class Start(msgspec.Struct, frozen=True, tag="start"):
+    """The run begins. It is the first item of a run, and there is one."""
+
+    input: bytes
+
+
+class Delivery(msgspec.Struct, frozen=True, tag="delivery", omit_defaults=True):
+    """Events sent to the run, all or none.
+
+    Attributes:
+        letters: the events.
+        origin: ``signal``, or ``run`` when another run sent them.
+        key: the sender's idempotency key, which stands for all of them.
+        sender: the run and seq that sent them.
+        sender_thread: the thread of the sender that is told when they cannot be delivered.
+        to_caller: somebody waits for the answer, and gets the error when they are refused.
+    """
+
+    letters: tuple[Letter, ...]
+    origin: Origin = "signal"
+    key: str | None = None
+    sender: tuple[str, int] | None = None
+    sender_thread: str | None = None
+    to_caller: bool = False
+
+
+class EffectAnswer(msgspec.Struct, frozen=True, tag="answer", omit_defaults=True):
+    """What a handler returned, or emitted on the way.
+
+    Attributes:
+        effect: which effect.
+        letters: the events.
+        final: the effect is done.
+        position: how many events its handler emitted before these, in this attempt.
+        to_caller: an operator settles it, and gets the error when it is refused.
+    """
+
+    effect: EffectKey
+    letters: tuple[Letter, ...]
+    final: bool = True
+    position: int = 0
+    to_caller: bool = False
+
+
+class EffectGaveUp(msgspec.Struct, frozen=True, tag="gave_up"):
+    """An effect used up its attempts."""
+
+    effect: EffectKey
+    error: str
+    message: str
+    attempts: int
+
+
+class TimerFired(msgspec.Struct, frozen=True, tag="timer"):
+    """The deadline of a wait is over."""
+
+    wait: WaitKey
+
+
+class GraceOver(msgspec.Struct, frozen=True, tag="grace"):
+    """The time that a run was given to end by itself is over."""
+
+    seq: int
+
+
+class SignalReturned(msgspec.Struct, frozen=True, tag="returned"):
+    """A signal that this run sent could not be delivered."""
+
+    seq: int
+    thread: str
+    run_id: str
+    type: str
+    reason: str
+
+
+class CancelAsked(msgspec.Struct, frozen=True, tag="cancel"):
+    """Somebody asks the run to end, within a grace in seconds."""
+
+    reason: str
+    grace: float
+
+
+Item: TypeAlias = Start | Delivery | EffectAnswer | EffectGaveUp | TimerFired | GraceOver | SignalReturned | CancelAsked
+
+_items: msgspec.msgpack.Decoder[Item] = msgspec.msgpack.Decoder(Item)
+
+
+def pack_item(item: Item) -> bytes:
+    """An item for the durable inbox."""
+    return encode(item)
+
+
+def unpack_item(data: bytes) -> Item:
+    """An item from the durable inbox.
+
+    Raises:
+        msgspec.MsgspecError: the bytes are no item.
+    """
+    return _items.decode(data)

@@ -1,0 +1,160 @@
+"""When does a payload contain a match, and how is a wait found without looking at the others?
+
+A match is a part of a payload: a mapping matches when each of its keys is there and matches, a list when the other
+is a list of the same length that matches item by item, a scalar by value *and* kind (``True`` is not ``1``, ``1`` is
+``1.0``, ``None`` is only ``None``).
+
+To find waits, a match is taken apart into its *leaves*: the paths to its scalars, and their values. The paths alone
+are its *shape*. Waits made by one piece of code have one shape, so for an event there are few shapes to try: the values
+at a shape's paths are taken from the payload, and name exactly the waits with those values (this is a hash join on
+the event; content-based publish/subscribe systems call it predicate indexing). What a shape does not say, such as
+the length of a list, is checked by ``contains`` afterwards.
+"""
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import inspect as types
+
+from looms.reducers.codec import encode, plain
+from looms.reducers.errors import InvalidMatch, closest
+from looms.reducers.events import EventType
+from looms.reducers.schemas import schema
+
+Path = tuple[str | int, ...]
+Shape = tuple[Path, ...]
+Values = tuple[str, ...]
+
+EVERYTHING: Shape = ()
+
+
+def contains(payload: Any, match: Any) -> bool:
+    """Whether a plain payload contains a plain match."""
+    if isinstance(match, dict):
+        return isinstance(payload, dict) and all(k in payload and contains(payload[k], v) for k, v in match.items())
+    if isinstance(match, list):
+        return (
+            isinstance(payload, list)
+            and len(payload) == len(match)
+            and all(contains(a, b) for a, b in zip(payload, match, strict=True))
+        )
+    return not isinstance(payload, dict | list) and scalar(payload) == scalar(match)
+
+
+def scalar(value: Any) -> str:
+    """A text that two scalars share exactly when they are the same by value and kind."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return "s" + value
+        case int():
+            return f"n{value}"
+        case float():
+            return f"n{int(value)}" if value.is_integer() else f"n{value!r}"
+        case bytes():
+            return "b" + value.hex()
+        case datetime():
+            return "d" + value.astimezone(UTC).isoformat()
+    return f"{type(value).__name__} {value!r}"
+
+
+def leaves(match: Any, path: Path = ()) -> dict[Path, str]:
+    """The scalars of a plain match, by path."""
+    items: Any = match.items() if isinstance(match, dict) else enumerate(match) if isinstance(match, list) else None
+    if items is None:
+        return {path: scalar(match)}
+    return {leaf: value for key, part in items for leaf, value in leaves(part, (*path, key)).items()}
+
+
+def shape_of(match: dict[str, Any]) -> tuple[Shape, Values]:
+    """A plain match's shape, and the values at its paths, both in one order."""
+    found = sorted(leaves(match).items(), key=lambda leaf: [(type(key).__name__, key) for key in leaf[0]])
+    return tuple(path for path, _ in found), tuple(value for _, value in found)
+
+
+def values_at(payload: Any, shape: Shape) -> Values | None:
+    """The values of a plain payload at a shape's paths, or None if it has no scalar at one of them."""
+    found = []
+    for path in shape:
+        part: Any = payload
+        for key in path:
+            if isinstance(part, list):
+                if not isinstance(key, int) or key >= len(part):
+                    return None
+            elif not isinstance(part, dict) or key not in part:
+                return None
+            part = part[key]
+        if isinstance(part, dict | list):
+            return None
+        found.append(scalar(part))
+    return tuple(found)
+
+
+def digest(type: str, shape: Shape, values: Values) -> bytes:
+    """16 bytes that stand for all waits for a type with these values at these paths."""
+    return hashlib.blake2b(encode((type, shape, values)), digest_size=16).digest()
+
+
+def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]:
+    """A user's match as plain data, checked against the event types that it is for.
+
+    Raises:
+        InvalidMatch: it is no mapping, cannot be encoded, holds nan, or has a key that one of the types does not have.
+    """
+    names = ", ".join(kind.name for kind in among)
+    if not isinstance(match, dict):
+        raise InvalidMatch(f"wait for {names}: match={match!r} is no mapping; give the fields to match, as a dict")
+    try:
+        plainly: dict[str, Any] = plain(encode(match))
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidMatch(f"wait for {names}: match={match!r} cannot be encoded: {error}") from error
+    for path, value in leaves(plainly).items():
+        if value == "nnan":
+            raise InvalidMatch(f"wait for {names}: nan at {_dotted(path)} equals nothing, so it could never be met")
+    for kind in among:
+        _check_keys(plainly, schema(kind.cls), kind.name, ())
+    return plainly
+
+
+def _check_keys(match: Any, info: types.Type, event: str, path: Path) -> None:
+    """Every key of the match is one that the type may have."""
+    if isinstance(info, types.Metadata):
+        return _check_keys(match, info.type, event, path)
+    if isinstance(info, types.UnionType):
+        return _check_member(match, info, event, path)
+    if isinstance(match, dict) and isinstance(info, types.StructType) and not info.array_like:
+        fields = {field.encode_name: field.type for field in info.fields}
+        if info.tag_field:
+            fields[info.tag_field] = types.AnyType()
+        for key, part in match.items():
+            if key not in fields:
+                raise InvalidMatch(
+                    f"{event} has no field {_dotted((*path, key))!r}, so a wait for it could never be met"
+                    f"{closest(str(key), fields)} It has: {', '.join(fields) or 'no fields'}"
+                )
+            _check_keys(part, fields[key], event, (*path, key))
+    return None
+
+
+def _check_member(match: Any, info: types.UnionType, event: str, path: Path) -> None:
+    """A match on a union fits when it fits one of its structs, or when something in it is not a struct."""
+    structs = [member for member in info.types if isinstance(member, types.StructType)]
+    others = [member for member in info.types if not isinstance(member, types.StructType | types.NoneType)]
+    if not isinstance(match, dict) or others or not structs:
+        return
+    refused: list[InvalidMatch] = []
+    for member in structs:
+        try:
+            return _check_keys(match, member, event, path)
+        except InvalidMatch as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(key) for key in path)

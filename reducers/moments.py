@@ -1,0 +1,42 @@
+"""Moments and delays as whole milliseconds since 1970 (UTC), up to the end of the year 9999."""
+
+import math
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+LAST = (datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC) - _EPOCH) // _MILLISECOND
+"""The last millisecond that a timer may be set to."""
+
+
+def millis(moment: datetime) -> int:
+    """A moment in milliseconds, rounded up: what is due at it is never early.
+
+    Raises:
+        ValueError: the moment has no time zone.
+    """
+    if not isinstance(moment, datetime):
+        raise ValueError(f"{moment!r} is no moment; give a datetime with a time zone")
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise ValueError(
+            f"{moment!r} has no time zone, so it is no moment; give it one, as in moment.replace(tzinfo=UTC)"
+        )
+    return -((_EPOCH - moment) // _MILLISECOND)
+
+
+def moment(at: int) -> datetime:
+    """Milliseconds as a moment in UTC."""
+    return _EPOCH + at * _MILLISECOND
+
+
+def due_after(at: int, seconds: float) -> int:
+    """The first millisecond that is not before so many seconds after ``at``; at once if that is past.
+
+    Raises:
+        ValueError: that is after the year 9999.
+    """
+    due = at + max(0, math.ceil(round(seconds * 1000, 6)))
+    if due > LAST:
+        raise ValueError(f"{seconds!r} seconds from {moment(at).isoformat()} is after the year 9999")
+    return due

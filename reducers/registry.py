@@ -1,0 +1,122 @@
+"""The registry: today's code, as one checked set of modules."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from looms.reducers.definitions import Definition, Projection
+from looms.reducers.effects import Effect
+from looms.reducers.errors import ModuleError, UnknownEvent, closest
+from looms.reducers.events import Event, EventType, event_type
+from looms.reducers.lifecycle import RUNTIME_EVENTS
+from looms.reducers.modules import Module
+
+T = TypeVar("T")
+
+
+class Registry:
+    """All that a set of modules declares, by full name.
+
+    Args:
+        modules: the modules, in any order.
+
+    Raises:
+        ModuleError: two of one name, a required one missing, a name declared twice, or a reducer that handles an
+            event of a module that is not here.
+    """
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        self.modules = _by_name(modules)
+        self.events: dict[str, EventType[Any]] = {kind.name: kind for kind in RUNTIME_EVENTS}
+        self.definitions: dict[str, Definition[Any, Any, Any]] = {}
+        self.projections: dict[str, Projection[Any]] = {}
+        self.effects: dict[str, Effect[Any]] = {}
+        for module in self.modules.values():
+            _adopt(self.definitions, module.definitions, "definition")
+            _adopt(self.projections, module.projections, "projection")
+            _adopt(self.effects, module.effects, "effect")
+            _adopt(self.events, module.events, "event")
+            for kind in module.events.values():
+                _adopt(self.events, dict.fromkeys(kind.formerly, kind), "event")
+        for definition in self.definitions.values():
+            self._check_handled(definition.name, definition.handles)
+        for projection in self.projections.values():
+            self._check_handled(projection.name, projection.handles)
+
+    def event_of(self, event: Event) -> EventType[Any]:
+        """The type of an event that somebody gives.
+
+        Raises:
+            UnknownEvent: no module here has it; the closest name is told.
+        """
+        kind = event_type(type(event))
+        if self.events.get(kind.name) is not kind:
+            raise UnknownEvent(f"{kind.name} is an event of no module here{closest(kind.name, self._names())}")
+        return kind
+
+    def event_named(self, name: str) -> EventType[Any]:
+        """The type of an event by the name in a record, also a former one.
+
+        Raises:
+            UnknownEvent: no module here has it.
+        """
+        kind = self.events.get(name)
+        if kind is None:
+            raise UnknownEvent(f"{name} is an event of no module here{closest(name, self._names())}")
+        return kind
+
+    def definition(self, name: str) -> Definition[Any, Any, Any]:
+        """A definition by name.
+
+        Raises:
+            ModuleError: no module here has it.
+        """
+        return _found(self.definitions, name, "definition")
+
+    def effect(self, name: str) -> Effect[Any]:
+        """An effect by name.
+
+        Raises:
+            ModuleError: no module here has it.
+        """
+        return _found(self.effects, name, "effect")
+
+    def _names(self) -> list[str]:
+        return [name for name in self.events if not name.startswith("looms.")]
+
+    def _check_handled(self, name: str, handles: frozenset[type[Event]]) -> None:
+        for cls in handles:
+            kind = event_type(cls)
+            if self.events.get(kind.name) is not kind:
+                raise ModuleError(
+                    f"{name} handles {kind.name}, which is an event of no module here; "
+                    f"give the module {kind.name.split('.')[0]!r} too, and name it in requires="
+                )
+
+
+def _by_name(modules: Iterable[Module]) -> dict[str, Module]:
+    found: dict[str, Module] = {}
+    for module in modules:
+        if not isinstance(module, Module):
+            raise ModuleError(f"modules: {module!r} is not a Module")
+        if module.name in found:
+            raise ModuleError(f"modules: two of them are named {module.name!r}")
+        found[module.name] = module
+    for module in found.values():
+        for required in module.requires:
+            if found.get(required.name) is not required:
+                raise ModuleError(f"module {module.name!r} requires {required.name!r}, which is not among the modules")
+    return found
+
+
+def _adopt(into: dict[str, T], declared: dict[str, T], what: str) -> None:
+    for name, thing in declared.items():
+        if name in into:
+            raise ModuleError(f"{what} {name}: declared twice")
+        into[name] = thing
+
+
+def _found(among: dict[str, T], name: str, what: str) -> T:
+    thing = among.get(name)
+    if thing is None:
+        raise ModuleError(f"{name} is a {what} of no module here{closest(name, among)}")
+    return thing

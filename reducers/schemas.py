@@ -1,0 +1,87 @@
+"""What a type is made of: walks over the description that msgspec gives of a type."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import inspect as types
+
+_NAMED = (types.StructType, types.DataclassType, types.TypedDictType, types.NamedTupleType)
+
+
+def schema(type: Any) -> types.Type:
+    """msgspec's description of a type."""
+    return types.type_info(type)
+
+
+def children(info: types.Type) -> list[tuple[str, types.Type]]:
+    """The types that a type is made of, each with its place in a path."""
+    match info:
+        case types.StructType(fields=fields) | types.DataclassType(fields=fields) | types.TypedDictType(fields=fields):
+            return [(f".{field.encode_name}", field.type) for field in fields]
+        case types.NamedTupleType(fields=fields):
+            return [(f".{field.name}", field.type) for field in fields]
+        case types.UnionType(types=members):
+            return [("", member) for member in members]
+        case types.TupleType(item_types=members):
+            return [(f"[{n}]", member) for n, member in enumerate(members)]
+        case types.DictType(key_type=key, value_type=value) | types.FrozenDictType(key_type=key, value_type=value):
+            return [("[...]", key), ("[...]", value)]
+        case types.CollectionType(item_type=item):
+            return [("[...]", item)]
+        case types.Metadata(type=inner):
+            return [("", inner)]
+    return []
+
+
+def walk(info: types.Type) -> Iterator[tuple[str, types.Type]]:
+    """Every type that a type is made of, itself included, with the path to it; a type that contains itself, once."""
+    seen: set[int] = set()
+    todo = [("$", info)]
+    while todo:
+        path, part = todo.pop(0)
+        yield path, part
+        if isinstance(part, _NAMED):
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+        todo += [(path + place, inner) for place, inner in children(part)]
+
+
+def first_unknown(info: types.Type) -> str | None:
+    """The first type in it that msgspec cannot check, with its path, or None."""
+    for path, part in walk(info):
+        if isinstance(part, types.CustomType):
+            return f"{getattr(part.cls, '__qualname__', part.cls)} (at `{path}`)"
+    return None
+
+
+def has_any(info: types.Type) -> bool:
+    """Whether somewhere in it any value will do, so that the type alone does not bring a value back."""
+    return any(isinstance(part, types.AnyType | types.RawType) for _, part in walk(info))
+
+
+def fingerprint(type: Any, version: int) -> str:
+    """What tells a stored state of this type from one of another shape: field names and types, and a version.
+
+    Defaults do not count: a state that was stored holds its values.
+    """
+    lines = [f"version {version}"]
+    for path, part in walk(schema(type)):
+        lines.append(f"{path} {_label(part)}")
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
+
+
+def _label(info: types.Type) -> str:
+    """One line for a type, without the parts that are listed on their own."""
+    kind = info.__class__.__name__
+    match info:
+        case types.StructType(tag=tag, array_like=array_like):
+            return f"{kind} tag={tag!r} array={array_like}"
+        case types.EnumType(cls=cls):
+            return f"{kind} {[member.value for member in cls]!r}"
+        case types.LiteralType(values=values):
+            return f"{kind} {values!r}"
+        case types.TupleType(item_types=members) | types.UnionType(types=members):
+            return f"{kind} {len(members)}"
+    return kind

@@ -1,0 +1,106 @@
+"""What users see of a run: frozen pictures of its folded state."""
+
+from typing import Any
+
+import msgspec
+
+from looms.reducers.folded import FoldedRun
+from looms.reducers.instructions import Instruction
+from looms.reducers.records import Record, effect_id, record
+
+
+class ThreadState(msgspec.Struct, frozen=True):
+    """A thread: its id, its definition, whose child it is, its state."""
+
+    id: str
+    kind: str
+    parent: str | None
+    state: Any
+
+
+class WaitState(msgspec.Struct, frozen=True):
+    """An open wait; ``due`` in milliseconds since 1970."""
+
+    id: str
+    thread: str
+    types: tuple[str, ...]
+    match: dict[str, Any]
+    due: int | None
+    group: str | None
+
+
+class EffectState(msgspec.Struct, frozen=True):
+    """An outstanding effect; ``held`` ones are not dispatched until somebody says so."""
+
+    id: str
+    effect: str
+    thread: str
+    request: Any
+    held: bool
+
+
+class RunState(msgspec.Struct, frozen=True):
+    """A run as of a seq.
+
+    Attributes:
+        run_id, definition, seq: which run, and as of which record.
+        status: ``running`` (effects outstanding and not held), ``waiting``, ``suspended``, ``completed``, ``failed`` or
+            ``cancelled``.
+        state: the root thread's.
+        threads: the root, and the children that are not finished.
+        waits: the open waits, oldest first.
+        effects: the outstanding effects, oldest first.
+        mailbox: the events that nobody has taken, oldest first.
+        output: what the root completed with.
+        error: why it failed, was cancelled or is suspended.
+    """
+
+    run_id: str
+    definition: str
+    seq: int
+    status: str
+    state: Any
+    threads: dict[str, ThreadState]
+    waits: tuple[WaitState, ...]
+    effects: tuple[EffectState, ...]
+    mailbox: tuple[Record, ...]
+    output: Any
+    error: str | None
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """One event revisited: the run before it (None at seq 1), after it, and what was decided because of it."""
+
+    seq: int
+    record: Record
+    before: RunState | None
+    after: RunState
+    instructions: tuple[Instruction, ...]
+
+
+def view(run: FoldedRun, suspended: str | None = None) -> RunState:
+    """A picture of a run.
+
+    Args:
+        run: the run.
+        suspended: why it is suspended, if it is.
+    """
+    threads = sorted(run.threads.values(), key=lambda thread: thread.born)
+    waits = sorted(run.waits.by_key.values(), key=lambda wait: wait.key)
+    effects = sorted(run.effects.values(), key=lambda effect: effect.key)
+    end = run.end
+    return RunState(
+        run_id=run.run_id,
+        definition=run.definition,
+        seq=run.seq,
+        status=run.status if suspended is None else "suspended",
+        state=run.root.state,
+        threads={t.id: ThreadState(t.id, t.kind, t.parent, t.state) for t in threads},
+        waits=tuple(WaitState(w.id, w.thread, w.types, w.match, w.due, w.group) for w in waits),
+        effects=tuple(
+            EffectState(effect_id(run.run_id, *e.key), e.effect, e.thread, e.request, e.held) for e in effects
+        ),
+        mailbox=tuple(record(run.mailbox[seq], run.run_id) for seq in sorted(run.mailbox)),
+        output=end.output if end else None,
+        error=suspended if suspended is not None else (end.error if end else None),
+    )
