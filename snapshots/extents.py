@@ -7,10 +7,11 @@ writes one row for it, and any record is found with one look at that table.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 
 from looms.snapshots.rows import Extent
 
-TAIL = 32  # extents in a head; a longer tail is spilled
+TAIL = 16  # extents in a head; a longer tail is spilled
 
 Extents = tuple[Extent, ...]
 
@@ -36,6 +37,36 @@ def from_seq(extents: Extents, seq: int) -> Extents:
     if skipped >= first.count:
         return rest[1:]
     return (Extent(seq, first.position + skipped, first.count - skipped), *rest[1:])
+
+
+def chunks(extents: Iterable[Extent], size: int) -> Iterator[Extents]:
+    """Iterate over the same extents in groups of `size` records, large ones cut; the last group may be smaller.
+
+    A group holds records of consecutive seqs only, so one of fewer than `size` may come before a gap too.
+    """
+    group: list[Extent] = []
+    room = size
+    for extent in extents:
+        if group and extent.seq != group[-1].seq + group[-1].count:
+            yield tuple(group)
+            group, room = [], size
+        seq, position, left = extent.seq, extent.position, extent.count
+        while left:
+            count = min(left, room)
+            group.append(Extent(seq, position, count))
+            seq, position, left, room = seq + count, position + count, left - count, room - count
+            if not room:
+                yield tuple(group)
+                group, room = [], size
+    if group:
+        yield tuple(group)
+
+
+def upto(extents: Extents, last: int) -> Extents:
+    """Return what of `extents` holds records up to the seq `last`."""
+    return tuple(
+        Extent(one.seq, one.position, min(one.count, last - one.seq + 1)) for one in extents if one.seq <= last
+    )
 
 
 def _seq(extent: Extent) -> int:

@@ -1,8 +1,6 @@
 """The records of a run, in order. They are streamed: a page of them is in memory at a time."""
 
 from collections.abc import Iterator
-from itertools import islice
-from typing import cast
 
 import msgspec
 
@@ -15,16 +13,18 @@ from looms.snapshots.rows import Extent, Head, decode
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import EXTENTS, LOG, Table
 
-PAGE = 256  # records read from LMDB at once
+READ = 64  # records read from LMDB at once: few enough for records of a megabyte, and hardly slower than more
+PAGE = 256  # records in a page, unless they are large
+PAGE_BYTES = 4 << 20
 
 _extents = msgspec.msgpack.Decoder(tuple[Extent, ...])
 
 
 def record(reading: Reading, head: Head, seq: int) -> bytes | None:
     """Return one record; None when the run has none at this seq."""
-    for _, found in records(reading, head, seq, seq):
-        return found
-    return None
+    if not 1 <= seq <= head.seq:
+        return None
+    return next(records(reading, head, seq, seq))[1]
 
 
 def records(reading: Reading, head: Head, first: int = 1, last: int | None = None) -> Iterator[tuple[int, bytes]]:
@@ -37,22 +37,34 @@ def records(reading: Reading, head: Head, first: int = 1, last: int | None = Non
     """
     last = head.seq if last is None else min(last, head.seq)
     seq = max(first, 1)
-    places = _places(reading, head, seq)
-    while seq <= last:
-        chunk = list(islice(places, min(PAGE, last - seq + 1)))
-        yield from _chunk(reading, head, seq, chunk)
-        if len(chunk) < min(PAGE, last - seq + 1):
-            raise _missing(reading, head, seq + len(chunk), None)
-        seq += len(chunk)
+    if seq > last:
+        return
+    for chunk in extents.chunks(_from(reading, head, seq), READ):
+        wanted = extents.upto(chunk, last)
+        if not wanted or wanted[0].seq != seq:
+            break
+        yield from enumerate(_bodies(reading, head, wanted), seq)
+        seq = wanted[-1].seq + wanted[-1].count
+        if seq > last:
+            return
+    raise _missing(reading, head, seq, None)
 
 
 def page(
     reading: Reading, head: Head, first: int = 1, last: int | None = None, limit: int = PAGE
 ) -> list[tuple[int, bytes]]:
-    """Return at most `limit` (seq, record) from `first` on; the next page begins after the last one's seq."""
-    first = max(first, 1)
-    last = head.seq if last is None else min(last, head.seq)
-    return list(records(reading, head, first, min(last, first + limit - 1)))
+    """Return at most `limit` (seq, record) from `first` on, fewer when they are large; none only at the end.
+
+    The next page begins after the last one's seq.
+    """
+    found: list[tuple[int, bytes]] = []
+    size = 0
+    for seq, body in records(reading, head, first, last):
+        found.append((seq, body))
+        size += len(body)
+        if len(found) >= limit or size >= PAGE_BYTES:
+            break
+    return found
 
 
 def remains(reading: Reading, head: Head) -> Iterator[tuple[Table, bytes]]:
@@ -74,22 +86,33 @@ def _there(reading: Reading, extent: Extent) -> Iterator[tuple[Table, bytes]]:
         yield LOG, key
 
 
-def _chunk(reading: Reading, head: Head, seq: int, positions: list[int]) -> Iterator[tuple[int, bytes]]:
+def _bodies(reading: Reading, head: Head, chunk: Extents) -> Iterator[bytes]:
+    """Iterate over the records at some extents."""
     try:
-        found = reading.get_many(LOG, [u64(position) for position in positions])
+        if len(chunk) == 1:  # side by side in the log: walked, not looked up one by one
+            low, count = chunk[0].position, chunk[0].count
+            walked = reading.page(LOG, u64(low), u64(low + count), count)
+            found: list[bytes | None] = [body for _, body in walked]
+            whole = len(found) == count
+        else:
+            found = reading.get_many(LOG, [u64(position) for extent in chunk for position in extent.positions])
+            whole = None not in found
     except StoreFormatError:
-        found = [None]
-    if None not in found:
-        yield from enumerate(cast(list[bytes], found), seq)
-        return
-    for at, position in enumerate(positions, seq):  # one is bad: those before it are good, and it is named
-        try:
-            body = reading.get(LOG, u64(position))
-        except StoreFormatError as error:
-            raise _missing(reading, head, at, position) from error
-        if body is None:
-            raise _missing(reading, head, at, position)
-        yield at, body
+        whole = False
+    return iter(found) if whole else _one_by_one(reading, head, chunk)  # type: ignore[arg-type]  # no None is in a whole one
+
+
+def _one_by_one(reading: Reading, head: Head, chunk: Extents) -> Iterator[bytes]:
+    """Iterate over records of which one is bad: those before it are good, and it is named."""
+    for extent in chunk:
+        for seq, position in enumerate(extent.positions, extent.seq):
+            try:
+                body = reading.get(LOG, u64(position))
+            except StoreFormatError as error:
+                raise _missing(reading, head, seq, position) from error
+            if body is None:
+                raise _missing(reading, head, seq, position)
+            yield body
 
 
 def _missing(reading: Reading, head: Head, seq: int, position: int | None) -> StoreFormatError:
@@ -104,16 +127,8 @@ def _missing(reading: Reading, head: Head, seq: int, position: int | None) -> St
     )
 
 
-def _places(reading: Reading, head: Head, seq: int) -> Iterator[int]:
-    """Iterate over the log positions of a run's records from `seq` on, up to the first that is not known."""
-    for extent in _from(reading, head, seq):
-        if extent.seq != seq:
-            return
-        yield from range(extent.position, extent.position + extent.count)
-        seq += extent.count
-
-
 def _from(reading: Reading, head: Head, seq: int) -> Iterator[Extent]:
+    """Iterate over the extents of a run's records from `seq` on."""
     if not head.tail:
         return
     if seq < head.tail[0].seq:

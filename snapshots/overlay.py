@@ -59,6 +59,11 @@ class Overlay:
         shown = [(key, rows[key]) for key in (reversed(written) if reverse else written)]
         return _limited(_merged(self._below.scan(table, low, high, reverse=reverse), shown, reverse), limit)
 
+    def page(self, table: Table, low: bytes, high: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        if not self._written.changed_between(table, low, high):
+            return self._below.page(table, low, high, limit)
+        return list(self.scan(table, low, high, limit=limit))
+
     def keys(
         self,
         table: Table,

@@ -39,6 +39,11 @@ class Extent(Row, frozen=True):
     position: int
     count: int
 
+    @property
+    def positions(self) -> range:
+        """The log positions of its records, in order."""
+        return range(self.position, self.position + self.count)
+
 
 class Head(Row, frozen=True):
     """What is known of a run without reading its log.

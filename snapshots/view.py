@@ -4,14 +4,17 @@ A view pins the pages it sees, and a pinned page cannot be used again: so views 
 runs, never for as long as a caller takes between two items. What is long is read in pages, a view each.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
 from types import TracebackType
 from typing import Protocol, Self
 
 import lmdb
 
 from looms.snapshots.errors import StoreError
-from looms.snapshots.seals import damaged, unseal
+from looms.snapshots.seals import damaged, unseal, unseal_all
 from looms.snapshots.tables import Table
 
 Handles = Mapping[Table, "lmdb._Database"]
@@ -63,8 +66,8 @@ class View:
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error
         if len(found) == len(keys):  # getmulti leaves out what is not there; the usual case is that all are
-            return [self._body(table, key, value) for key, value in found]
-        bodies = {key: self._body(table, key, value) for key, value in found}
+            return [body for _, body in self._bodies(table, found)]
+        bodies = dict(self._bodies(table, found))
         return [bodies.get(key) for key in keys]
 
     def scan(
@@ -82,6 +85,18 @@ class View:
                     yield key, self._body(table, key, value)
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error
+
+    def page(self, table: Table, low: bytes, high: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        try:
+            with self._txn.cursor(self._handles[table]) as cursor:
+                if not (cursor.set_range(low) if low else cursor.first()):
+                    return []
+                found = list(islice(cursor.iternext(), limit))
+        except lmdb.Error as error:
+            raise self._owner.translated(error, f"reading table {table.name!r}") from error
+        if high is not None and found and found[-1][0] >= high:
+            del found[bisect_left(found, high, key=itemgetter(0)) :]
+        return self._bodies(table, found)
 
     def keys(
         self,
@@ -104,6 +119,11 @@ class View:
         if value:
             raise damaged(table, key, self.path, "it has a value, and rows of this table have none")
         return value
+
+    def _bodies(self, table: Table, rows: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        if table.valued:
+            return unseal_all(table, rows, self.path)
+        return [(key, self._body(table, key, value)) for key, value in rows]
 
 
 def _placed(cursor: "lmdb.Cursor[bytes]", low: bytes, high: bytes | None, reverse: bool) -> bool:
