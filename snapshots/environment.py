@@ -14,8 +14,8 @@ itself makes up for it by syncing after its commits.
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 import lmdb
@@ -24,6 +24,7 @@ from looms.snapshots import folder
 from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
 from looms.snapshots.formats import prepared_tables
+from looms.snapshots.room import Room
 from looms.snapshots.tables import Table
 from looms.snapshots.translation import NOT_ALLOWED, means, translated
 from looms.snapshots.view import Handles, View
@@ -47,10 +48,13 @@ Changes = tuple[Table, list[bytes], list[tuple[bytes, bytes]]]
 class _Shared:
     """The one LMDB environment that this process has open on a folder, and how many handles use it."""
 
-    def __init__(self, identity: tuple[int, int], lmdb_environment: lmdb.Environment, handles: Handles) -> None:
+    def __init__(
+        self, identity: tuple[int, int], lmdb_environment: lmdb.Environment, handles: Handles, room: Room
+    ) -> None:
         self.identity = identity
         self.lmdb = lmdb_environment
         self.handles = handles
+        self.room = room
         self.users = 0
         self.forked = False
 
@@ -127,16 +131,16 @@ class Environment:
     def _opened(
         self, identity: tuple[int, int], map_size: int | None, durability: Durability, readahead: bool
     ) -> _Shared:
-        with self._translating("opening the store"):
+        with self._translating("opening the store"), ExitStack() as undo:
             environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead)
-            try:
-                environment.reader_check()
-                folder.require_ours(environment, self.path)
-                handles = prepared_tables(environment, self.path)
-            except BaseException:
-                environment.close()
-                raise
-        return _Shared(identity, environment, handles)
+            undo.callback(environment.close)
+            environment.reader_check()
+            folder.require_ours(environment, self.path)
+            room = Room(environment, os.path.join(self.path, folder.DATA), self.path)
+            undo.callback(room.close)
+            handles = prepared_tables(environment, self.path)
+            undo.pop_all()
+        return _Shared(identity, environment, handles, room)
 
     def _lmdb(self, map_size: int, durability: Durability, readahead: bool) -> lmdb.Environment:
         def opened(readonly: bool, lock: bool) -> lmdb.Environment:
@@ -177,10 +181,11 @@ class Environment:
         except lmdb.Error as error:
             raise self.translated(error, "beginning to read") from error
 
-    def write(self, changes: Iterable[Changes]) -> None:
+    def write(self, changes: Sequence[Changes], urgent: bool = False) -> None:
         """Apply changes in one write transaction that begins and ends here: all of them, or none.
 
-        May be called from any thread; waits for a writer in another thread or process.
+        May be called from any thread; waits for a writer in another thread or process. An `urgent` one, that ends,
+        prunes or removes things, may use the room that others have to leave.
 
         Raises:
             StoreFull: no room on the disk or in the map.
@@ -189,7 +194,9 @@ class Environment:
         """
         shared = self._usable()
         with self._translating("writing"):
+            size = sum(len(key) + len(value) for _, _, puts in changes for key, value in puts)
             with shared.lmdb.begin(write=True) as txn:
+                shared.room.require(txn, shared.handles, size, urgent)
                 for change in changes:
                     _apply(txn, shared.handles, change, self.path)
             if self._sync_after:
@@ -214,6 +221,7 @@ class Environment:
             if shared.users == 0:
                 del _open[shared.identity]
                 shared.lmdb.close()
+                shared.room.close()
 
     def _usable(self) -> _Shared:
         shared = self._shared

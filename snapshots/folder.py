@@ -9,6 +9,7 @@ from enum import Enum
 
 import lmdb
 
+from looms.snapshots import datafile
 from looms.snapshots.errors import StoreError, StoreFormatError
 from looms.snapshots.translation import translated
 
@@ -16,9 +17,6 @@ DATA, LOCK = "data.mdb", "lock.mdb"
 
 # What a creation that died half-way leaves behind, and our own lock, which is there before LMDB's files.
 _HARMLESS = {LOCK, "lock"}
-
-_MAGIC = (0xBEEFC0DE).to_bytes(4, "little"), (0xBEEFC0DE).to_bytes(4, "big")
-_MAGIC_AT = 16  # behind the header of page 0
 
 
 class Found(Enum):
@@ -38,21 +36,14 @@ def look(path: str) -> Found:
     """
     try:
         names = set(os.listdir(path))
-        size = os.stat(os.path.join(path, DATA)).st_size if DATA in names else 0
-        if size == 0:  # also a `data.mdb` whose creation died before the first write
+        if DATA not in names or not datafile.check(path, DATA):  # or its creation died before the first write
             return _empty(path, names - {DATA})
-        with open(os.path.join(path, DATA), "rb") as file:
-            head = file.read(_MAGIC_AT + 4)
     except FileNotFoundError:
         return Found.NOTHING
     except NotADirectoryError:
         raise StoreFormatError(f"{path} is a file; a store is a folder. Give the path of a folder.") from None
     except OSError as error:
         raise translated(error, path, "reading the store's folder") from error
-    if head[_MAGIC_AT:] not in _MAGIC:
-        raise StoreFormatError(
-            f"{path}: its {DATA} is not an LMDB file, so this is not a store. Nothing was changed; give another path."
-        )
     if LOCK not in names:
         _look_inside(path)
     return Found.STORE

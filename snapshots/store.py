@@ -76,11 +76,14 @@ class Store:
         """
         return Batch(self._frontier if after is None else after.end)
 
-    def commit(self, batch: Batch) -> int | None:
+    def commit(self, batch: Batch, *, urgent: bool = False) -> int | None:
         """Write a batch in one transaction, and return its commit number; None when there was no turn in it.
 
         May be called from any thread; the batch must not be touched meanwhile. When it raises, nothing was
         written and the numbering stands where it stood; the same batch may be tried again.
+
+        `urgent` is for what ends, prunes and removes things: it may use a reserve of room that others leave alone, so
+        that a full store can be emptied.
 
         Raises:
             StoreFull: no room on the disk or in the map.
@@ -95,7 +98,7 @@ class Store:
                     "Commit batches in the order in which they were begun, and begin again after one has failed."
                 )
             if not batch.empty:
-                self.environment.write(batch.changes())
+                self.environment.write(batch.changes(), urgent)
                 self._frontier = batch.end
             return batch.commit
 
