@@ -11,7 +11,6 @@ import os
 import socket
 import threading
 import time
-import weakref
 
 from looms.snapshots.errors import StoreInUse
 from looms.snapshots.translation import translated
@@ -25,7 +24,7 @@ NAME = "lock"
 _SIZE = 1_024  # what is written is always this long, so that nobody reads half of it
 _PATIENCE = 1.0  # seconds to wait for a new holder to sign
 
-_held: "weakref.WeakSet[WriterLock]" = weakref.WeakSet()
+_held: "set[WriterLock]" = set()
 _held_lock = threading.Lock()
 
 
@@ -40,13 +39,20 @@ class WriterLock:
             StoreError: the folder does not allow it.
         """
         self.path = folder
+        self._fd = -1
         try:
-            self._fd = _locked(folder)
-            os.pwrite(self._fd, _signature(), 0)
+            status = os.stat(folder)
+            self._identity = (status.st_dev, status.st_ino)
+            with _held_lock:
+                # The file would say the same, unless somebody has removed it.
+                if any(other._identity == self._identity for other in _held):
+                    raise _in_use(folder, os.getpid(), socket.gethostname())
+                self._fd = _locked(folder)
+                os.pwrite(self._fd, _signature(), 0)
+                _held.add(self)
         except OSError as error:
+            self.close()
             raise translated(error, folder, "taking the store's lock") from error
-        with _held_lock:
-            _held.add(self)
 
     def close(self) -> None:
         """Let the next host in. Closing twice is harmless."""
@@ -72,11 +78,10 @@ def _locked(folder: str) -> int:
             if _flock(fd):
                 if _is_still(name, fd):
                     return fd
-            elif (holder := _holder(fd)) is not None:
-                raise _in_use(folder, *holder)
-            elif time.monotonic() > deadline:
-                raise _in_use(folder, None, None)
             else:
+                pid, host = _signed(fd)
+                if _is_running(pid, host) or time.monotonic() > deadline:
+                    raise _in_use(folder, pid, host)
                 time.sleep(0.002)  # it was locked just now, and is about to be signed
         except BaseException:
             os.close(fd)
@@ -106,21 +111,22 @@ def _signature() -> bytes:
     return json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode().ljust(_SIZE)
 
 
-def _holder(fd: int) -> tuple[int, str] | None:
-    """Return the pid and host in a lock file; None when it is unsigned, or signed by a process that is gone."""
+def _signed(fd: int) -> tuple[int | None, str | None]:
+    """Return the pid and host in a lock file, None for what it does not say."""
     try:
         signed = json.loads(os.pread(fd, _SIZE, 0))
         pid, host = signed["pid"], signed["host"]
     except (ValueError, KeyError, TypeError):
-        return None
-    if not isinstance(pid, int) or not isinstance(host, str):
-        return None
-    if host == socket.gethostname() and not _alive(pid):
-        return None
-    return pid, host
+        return None, None
+    return (pid, host) if isinstance(pid, int) and isinstance(host, str) else (None, None)
 
 
-def _alive(pid: int) -> bool:
+def _is_running(pid: int | None, host: str | None) -> bool:
+    """Return whether this may be who has the lock; no is certain, as the process is gone, or was never named."""
+    if pid is None:
+        return False
+    if host != socket.gethostname():
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

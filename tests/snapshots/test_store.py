@@ -203,8 +203,8 @@ def test_a_full_disk_changes_nothing_and_is_over_when_there_is_room(folder: Path
             head = start(batch, "r1")
             store.commit(batch)
             limit(2 << 20)
-            head, _ = filled(store, head, 700_000)  # more than the reserve: the system says that the disk is full
-            head, batch = filled(store, head, 100)  # less: the store says it, before it is
+            head, _ = filled(store, head, 700_000)
+            head, batch = filled(store, head, 10_000)
             store.commit(batch, urgent=True)
             limit(resource.RLIM_INFINITY)
             batch = store.new_batch()
