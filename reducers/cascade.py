@@ -14,9 +14,11 @@ from looms.reducers.fold import child_id, ending, enter, is_kept, obey, taken_fr
 from looms.reducers.folded import ROOT, End, FoldedRun, Thread
 from looms.reducers.instructions import Cancel, Complete, Emit, EndCancelled, Fail, Instruction, Spawn, Step, Wait
 from looms.reducers.lifecycle import (
+    CANCELLED,
     CHILD_CANCELLED,
     CHILD_COMPLETED,
     CHILD_FAILED,
+    EFFECT_COMPLETED,
     STARTED,
     TAKEN,
     ChildCancelled,
@@ -181,7 +183,7 @@ class Cascade:
     def _takers(self, arriving: Arriving, given: Entry) -> dict[str, OpenWait | None]:
         """Who gets an event, in order, and the wait of theirs that it meets."""
         run, address, type = self._run, arriving.more.thread, arriving.kind.name
-        if run.end is not None:
+        if run.end is not None or arriving.kind in (CANCELLED, EFFECT_COMPLETED):
             return {}
         met = run.waits.met_by(type, given)
         if address is not None:

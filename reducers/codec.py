@@ -72,6 +72,28 @@ class Codec(Generic[T]):
                 raise Unfit(difference)
         return data, decoded
 
+    def from_json(self, data: bytes) -> T:
+        """The value that some JSON says.
+
+        Raises:
+            Unfit: it is no JSON, or not of the type.
+        """
+        try:
+            return msgspec.json.decode(data, type=self.type)  # type: ignore[no-any-return]
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+            raise Unfit(str(error)) from error
+
+    def from_plain(self, value: Any) -> T:
+        """The value that some plain data says (dicts, lists, text, numbers).
+
+        Raises:
+            Unfit: it is not of the type.
+        """
+        try:
+            return msgspec.convert(value, self.type)  # type: ignore[no-any-return]
+        except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
+            raise Unfit(str(error)) from error
+
     def unpack(self, data: bytes | msgspec.Raw) -> T:
         """The value of some bytes.
 

@@ -11,6 +11,7 @@ from looms.reducers.annotations import parameters
 from looms.reducers.codec import Codec, Unfit
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event
+from looms.reducers.moments import is_seconds
 
 R = TypeVar("R")
 
@@ -47,7 +48,7 @@ class Retry(msgspec.Struct, frozen=True):
             value = getattr(self, name)
             if value is None and name == "give_up":
                 continue
-            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            if not is_seconds(value) or value < 0:
                 raise ValueError(f"Retry: {name}={value!r}; give a finite number from 0")
 
     def delay(self, after: int, chance: float) -> float:
@@ -155,6 +156,6 @@ def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parame
 def _positive(value: Any, what: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+    if not is_seconds(value) or value <= 0:
         raise ModuleError(f"{what}={value!r}; give a number of seconds above 0")
-    return value
+    return float(value)

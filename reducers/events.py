@@ -1,7 +1,7 @@
 """Events: immutable facts, each registered under a name of its own."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -14,6 +14,7 @@ Payload = dict[str, Any]
 Upcast = Callable[[Payload], Payload]
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Event(msgspec.Struct, frozen=True):
     """A fact that happened. Subclass it, and register the subclass with ``@module.event("name")``."""
 
@@ -49,6 +50,28 @@ class EventType(Generic[E]):
         except Unfit as error:
             raise InvalidEvent(f"{self.name}: {error}") from error
 
+    def from_json(self, payload: bytes) -> E:
+        """The event that some JSON says.
+
+        Raises:
+            InvalidEvent: it is no JSON, or does not fit; the message has the path.
+        """
+        try:
+            return self._codec.from_json(payload)
+        except Unfit as error:
+            raise InvalidEvent(f"{self.name}: {error}") from error
+
+    def from_plain(self, payload: Any) -> E:
+        """The event that some plain data says.
+
+        Raises:
+            InvalidEvent: it does not fit; the message has the path.
+        """
+        try:
+            return self._codec.from_plain(payload)
+        except Unfit as error:
+            raise InvalidEvent(f"{self.name}: {error}") from error
+
     def unpack(self, payload: bytes | msgspec.Raw, version: int) -> E:
         """The event of a payload that was written as some version, as today's class.
 
@@ -80,8 +103,8 @@ class EventType(Generic[E]):
 
     def _convert(self, payload: Payload, version: int) -> E:
         try:
-            return msgspec.convert(payload, self.cls)
-        except (msgspec.MsgspecError, TypeError) as error:
+            return self._codec.from_plain(payload)
+        except Unfit as error:
             raise InvalidEvent(f"{self.name}: upcast from version {version} to {self.version}: {error}") from error
 
 

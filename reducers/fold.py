@@ -49,6 +49,8 @@ def _fold(run: FoldedRun, entry: Entry, code: Registry | None) -> None:
         decided = entry.decisions[thread]
         if code is not None:
             _refold(run, thread, kind, entry, given.event, code)
+        elif thread in run.threads:
+            run.set_state(thread, None)
         for instruction in decided:
             obey(run, thread, (entry.seq, index), instruction, code)
             index += 1

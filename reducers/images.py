@@ -55,14 +55,20 @@ class Image(msgspec.Struct, frozen=True):
 _images = msgspec.msgpack.Decoder(Image)
 
 
-def pack_image(run: FoldedRun) -> bytes:
-    """A run's image."""
+def pack_image(run: FoldedRun, code: Registry) -> bytes:
+    """A run's image.
+
+    Raises:
+        Unfit: a state holds something that would come back as something else; the message has the path.
+    """
     return encode(
         Image(
             seq=run.seq,
             at=run.at,
             threads=tuple(
-                ThreadImage(t.id, t.kind, t.parent, t.born, msgspec.Raw(encode(t.state)))
+                ThreadImage(
+                    t.id, t.kind, t.parent, t.born, msgspec.Raw(code.definition(t.kind).states.pack(t.state)[0])
+                )
                 for t in sorted(run.threads.values(), key=lambda thread: thread.born)
             ),
             waits=tuple(sorted(run.waits.by_key.values(), key=lambda wait: wait.key)),
@@ -108,7 +114,7 @@ def restore(data: bytes, run: FoldedRun, code: Registry | None, entry_at: Callab
     for wait in image.waits:
         run.waits.add(wait)
     for e in image.effects:
-        thread, asked = _asked(entry_at(e.key[0]), e.key[1])
+        thread, asked = asked_at(entry_at(e.key[0]), e.key[1])
         run.add_effect(Outstanding(e.key, asked.effect, thread, asked.request, e.emitted, e.held))
     for seq in image.mailbox:
         run.mailbox.put(seq, entry_at(seq))
@@ -118,7 +124,7 @@ def restore(data: bytes, run: FoldedRun, code: Registry | None, entry_at: Callab
     run.journal.clear()
 
 
-def _asked(entry: Entry, index: int) -> tuple[str, Invoke]:
+def asked_at(entry: Entry, index: int) -> tuple[str, Invoke]:
     """The invoke at an index of a record, and the thread that decided it."""
     for thread, decided in entry.decisions.items():
         if index < len(decided):

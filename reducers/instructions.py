@@ -1,6 +1,5 @@
 """What a reducer may ask for: instructions are data, and a step is a state with instructions beside it."""
 
-import math
 from datetime import datetime
 from typing import Any, Generic, TypeAlias, TypeVar, Union
 
@@ -10,7 +9,7 @@ from looms.reducers.errors import InvalidMatch
 from looms.reducers.events import Event, event_type
 from looms.reducers.ids import checked_id
 from looms.reducers.matching import plain_match
-from looms.reducers.moments import LAST, millis
+from looms.reducers.moments import LAST, is_seconds, millis
 
 S = TypeVar("S")
 
@@ -145,7 +144,7 @@ def wait(
         UnknownEvent: a class that no module registered.
         ValueError: a timeout that is no number of seconds, a deadline without a zone, neither types nor a deadline.
     """
-    types = tuple(event_type(event) for event in events)
+    types = tuple(dict.fromkeys(event_type(event) for event in events))
     if not types:
         if match:
             raise InvalidMatch("wait: a match without an event type; name the events that should contain it")
@@ -230,11 +229,9 @@ def _event(event: Any, what: str) -> Event:
     return event
 
 
-def _seconds(value: Any, what: str) -> int | float | None:
+def _seconds(value: float | None, what: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{what}={value!r} is no number of seconds")
-    if not math.isfinite(value) or value * 1000 > LAST:
+    if not is_seconds(value) or value * 1000 > LAST:
         raise ValueError(f"{what}={value!r} is no number of seconds that ends before the year 10000")
     return value

@@ -18,13 +18,13 @@ class Letter(msgspec.Struct, frozen=True, array_like=True):
     payload: bytes
 
 
-class Start(msgspec.Struct, frozen=True, tag="start"):
+class Start(msgspec.Struct, frozen=True, tag_field="item", tag="start"):
     """The run begins. It is the first item of a run, and there is one."""
 
     input: bytes
 
 
-class Delivery(msgspec.Struct, frozen=True, tag="delivery", omit_defaults=True):
+class Delivery(msgspec.Struct, frozen=True, tag_field="item", tag="delivery", omit_defaults=True):
     """Events sent to the run, all or none.
 
     Attributes:
@@ -44,7 +44,7 @@ class Delivery(msgspec.Struct, frozen=True, tag="delivery", omit_defaults=True):
     to_caller: bool = False
 
 
-class EffectAnswer(msgspec.Struct, frozen=True, tag="answer", omit_defaults=True):
+class EffectAnswer(msgspec.Struct, frozen=True, tag_field="item", tag="answer", omit_defaults=True):
     """What a handler returned, or emitted on the way.
 
     Attributes:
@@ -62,7 +62,7 @@ class EffectAnswer(msgspec.Struct, frozen=True, tag="answer", omit_defaults=True
     to_caller: bool = False
 
 
-class EffectGaveUp(msgspec.Struct, frozen=True, tag="gave_up"):
+class EffectGaveUp(msgspec.Struct, frozen=True, tag_field="item", tag="gave_up"):
     """An effect used up its attempts."""
 
     effect: EffectKey
@@ -71,19 +71,19 @@ class EffectGaveUp(msgspec.Struct, frozen=True, tag="gave_up"):
     attempts: int
 
 
-class TimerFired(msgspec.Struct, frozen=True, tag="timer"):
+class TimerFired(msgspec.Struct, frozen=True, tag_field="item", tag="timer"):
     """The deadline of a wait is over."""
 
     wait: WaitKey
 
 
-class GraceOver(msgspec.Struct, frozen=True, tag="grace"):
+class GraceOver(msgspec.Struct, frozen=True, tag_field="item", tag="grace"):
     """The time that a run was given to end by itself is over."""
 
     seq: int
 
 
-class SignalReturned(msgspec.Struct, frozen=True, tag="returned"):
+class SignalReturned(msgspec.Struct, frozen=True, tag_field="item", tag="returned"):
     """A signal that this run sent could not be delivered."""
 
     seq: int
@@ -93,11 +93,12 @@ class SignalReturned(msgspec.Struct, frozen=True, tag="returned"):
     reason: str
 
 
-class CancelAsked(msgspec.Struct, frozen=True, tag="cancel"):
-    """Somebody asks the run to end, within a grace in seconds."""
+class CancelAsked(msgspec.Struct, frozen=True, tag_field="item", tag="cancel"):
+    """Somebody asks the run to end, within a grace in seconds; or has it ended at once, whatever its code says."""
 
     reason: str
     grace: float
+    at_once: bool = False
 
 
 Item: TypeAlias = Start | Delivery | EffectAnswer | EffectGaveUp | TimerFired | GraceOver | SignalReturned | CancelAsked

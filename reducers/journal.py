@@ -44,10 +44,10 @@ class Journal:
         """Forget the changes: they hold."""
         self._changes.clear()
 
-    def changed(self, table: "Table[K, V]") -> Iterator[tuple[K, V | None, V | None]]:
-        """Each key of a table that differs from before, with what it held (None: nothing) and what it holds."""
+    def changed(self, table: "Table[K, V]", since: int = 0) -> Iterator[tuple[K, V | None, V | None]]:
+        """Each key of a table that differs from what it held at a mark, with that and what it holds (None: nothing)."""
         first: dict[K, Any] = {}
-        for mapping, key, before in self._changes:
+        for mapping, key, before in self._changes[since:]:
             if mapping is table:
                 first.setdefault(key, before)
         for key, before in first.items():

@@ -40,3 +40,8 @@ def due_after(at: int, seconds: float) -> int:
     if due > LAST:
         raise ValueError(f"{seconds!r} seconds from {moment(at).isoformat()} is after the year 9999")
     return due
+
+
+def is_seconds(value: object) -> bool:
+    """Whether a value is a finite number, so that it can be a number of seconds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

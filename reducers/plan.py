@@ -233,8 +233,8 @@ def _play(run: FoldedRun, item: Item, code: Registry, now: int, cascade: Cascade
             returned = SignalFailed(target, type, reason)
             more = More(cause=seq, thread=thread)
             return _last(cascade, [Arriving(SIGNAL_FAILED, returned, origin="run", more=more, fleeting=True)])
-        case CancelAsked(reason=reason, grace=grace):
-            return _play_cancel(run, reason, grace, code, now, cascade)
+        case CancelAsked():
+            return _play_cancel(run, item, code, now, cascade)
 
 
 def _play_answer(run: FoldedRun, item: EffectAnswer, code: Registry, cascade: Cascade) -> int | None:
@@ -257,18 +257,18 @@ def _play_answer(run: FoldedRun, item: EffectAnswer, code: Registry, cascade: Ca
     return _last(cascade, [*arriving, _open(item.letters[-1], code, "effect", last, fleeting=True)])
 
 
-def _play_cancel(run: FoldedRun, reason: str, grace: float, code: Registry, now: int, cascade: Cascade) -> int | None:
+def _play_cancel(run: FoldedRun, asked: CancelAsked, code: Registry, now: int, cascade: Cascade) -> int | None:
     """Ask a root that handles it to end, and end any other run at once."""
     if run.end is not None:
         raise RunFinished(finished(run))
-    if run.cancelling is not None:
+    if run.cancelling is not None and not asked.at_once:
         return None
     known = code.definitions.get(run.definition)
-    if known is None or CancelRequested not in known.handles:
-        return _last(cascade, [Arriving(CANCELLED, Cancelled(reason), origin="signal")])
-    due = due_after(max(now, run.at), grace)
+    if asked.at_once or known is None or CancelRequested not in known.handles:
+        return _last(cascade, [Arriving(CANCELLED, Cancelled(asked.reason), origin="signal")])
+    due = due_after(max(now, run.at), asked.grace)
     more = More(thread=ROOT, due=due)
-    return _last(cascade, [Arriving(CANCEL_REQUESTED, CancelRequested(reason), origin="signal", more=more)])
+    return _last(cascade, [Arriving(CANCEL_REQUESTED, CancelRequested(asked.reason), origin="signal", more=more)])
 
 
 def _last(cascade: Cascade, arriving: list[Arriving]) -> int | None:

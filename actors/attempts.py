@@ -1,0 +1,118 @@
+"""One attempt of an effect: its handler is run, within its time, and what came of it is said."""
+
+from typing import Any
+
+import anyio
+import msgspec
+
+from looms.actors.clock import Clock, after
+from looms.actors.threads import Threads
+from looms.reducers.effects import Effect, EffectContext
+from looms.reducers.errors import LoomsError
+from looms.reducers.events import Event
+from looms.reducers.items import Letter
+from looms.reducers.registry import Registry
+
+LONGEST = 1_000  # characters of a message that are kept
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The handler returned these."""
+
+    letters: tuple[Letter, ...]
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The handler raised, or took too long, or answered with what cannot be recorded (then there is no use in more)."""
+
+    error: str
+    message: str
+    for_good: bool = False
+
+
+async def attempt(
+    effect: Effect[Any], request: Any, ctx: EffectContext, code: Registry, clock: Clock, threads: Threads
+) -> Answered | Failed:
+    """Run a handler once.
+
+    Args:
+        effect: the effect.
+        request: what it takes.
+        ctx: its context.
+        code: today's code, which says what may be recorded.
+        clock: the time, for the effect's timeout.
+        threads: the threads for handlers that are not async.
+    """
+    out_of_time = False
+    scope = anyio.CancelScope()
+
+    async def watch() -> None:
+        nonlocal out_of_time
+        if effect.timeout is not None:
+            await clock.sleep_until(after(clock, effect.timeout))
+            out_of_time = True
+            scope.cancel()
+
+    answer: Any = None
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        with scope:
+            try:
+                answer = await _call(effect, request, ctx, threads)
+                out_of_time = False
+            except Exception as error:  # noqa: BLE001 - whatever a handler raises is its failure, and is recorded as such
+                failure = error
+        tasks.cancel_scope.cancel()
+    if scope.cancelled_caught and out_of_time:
+        return Failed("TimeoutError", f"the attempt took longer than {effect.timeout} s")
+    if failure is not None:
+        return Failed(type(failure).__name__, printable(failure))
+    try:
+        return Answered(letters_of(answer, effect, code))
+    except (LoomsError, TypeError) as error:
+        return Failed(type(error).__name__, printable(error), for_good=True)
+
+
+async def _call(effect: Effect[Any], request: Any, ctx: EffectContext, threads: Threads) -> Any:
+    arguments = (request, ctx) if effect.takes_context else (request,)
+    if effect.is_async:
+        return await effect.function(*arguments)
+    return await threads.call(effect.function, *arguments)
+
+
+def letters_of(answer: Any, effect: Effect[Any], code: Registry) -> tuple[Letter, ...]:
+    """What a handler answered, as it will be recorded.
+
+    Raises:
+        TypeError: it is neither an event, nor several, nor None.
+        UnknownEvent, InvalidEvent: an event that cannot be recorded.
+    """
+    events = () if answer is None else answer if isinstance(answer, list | tuple) else (answer,)
+    for event in events:
+        if not isinstance(event, Event):
+            raise TypeError(
+                f"{effect.name} answered with a {type(event).__name__}; "
+                "a handler returns an event, a list of events, or None"
+            )
+    return tuple(letter_of(event, code) for event in events)
+
+
+def letter_of(event: Event, code: Registry) -> Letter:
+    """An event, checked, on its way.
+
+    Raises:
+        UnknownEvent, InvalidEvent: it cannot be recorded.
+    """
+    kind = code.event_of(event)
+    return Letter(kind.name, kind.version, kind.pack(event)[0])
+
+
+def printable(error: BaseException) -> str:
+    """The message of an exception, shortened, also when it cannot be had."""
+    try:
+        text = str(error)
+    except Exception as broken:  # noqa: BLE001 - a message that cannot be made must not hide the failure itself
+        text = f"(its message could not be made: {type(broken).__name__})"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

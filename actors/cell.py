@@ -1,0 +1,99 @@
+"""Cells: the single writer of one run, in memory only while it has work, or is remembered from the last time.
+
+What comes to a run is posted to its cell. A turn takes what was posted, and what waits in the durable inbox, plans the
+records, and the next turn begins when they are committed: so a cell is *busy* from the planning to the commit, and
+whoever reads it waits for that.
+"""
+
+from typing import Any
+
+import msgspec
+
+from looms.actors.calls import Call
+from looms.reducers.errors import ModuleError, ReducerError, closest
+from looms.reducers.folded import FoldedRun
+from looms.reducers.items import Item
+from looms.reducers.registry import Registry
+from looms.snapshots import history
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head
+from looms.snapshots.timers import TimerKey
+
+
+class Posted(msgspec.Struct, frozen=True):
+    """An item for a cell.
+
+    Attributes:
+        item: what came.
+        call: who waits for what becomes of it.
+        message: its number in the durable inbox, when it is there.
+        timer: the row of the timer that brought it.
+        until: keep it till then (milliseconds since 1970) when there is no such run yet.
+    """
+
+    item: Item
+    call: Call[Any] | None = None
+    message: int | None = None
+    timer: TimerKey | None = None
+    until: int | None = None
+
+
+class Cell:
+    """The writer of one run.
+
+    Attributes:
+        head: the run's head as of the last commit, or as planned while the cell is busy.
+        run: the run, folded; without states where today's code cannot fold it.
+        problem: why today's code cannot fold it, or None.
+        snapshot: the seq of the newest snapshot that fits; 0 for none.
+        unread: there may be something in the durable inbox.
+        busy: a turn is planned and not committed.
+    """
+
+    __slots__ = ("busy", "head", "problem", "run", "snapshot", "unread")
+
+    def __init__(self, head: Head, run: FoldedRun, *, snapshot: int = 0, problem: Exception | None = None) -> None:
+        self.head = head
+        self.run = run
+        self.snapshot = snapshot
+        self.problem = problem
+        self.unread = True
+        self.busy = False
+
+    @property
+    def held(self) -> bool:
+        """Whether its definition is missing today: all that comes waits until it is back."""
+        return isinstance(self.problem, ModuleError)
+
+    @property
+    def suspended(self) -> str | None:
+        """Why it takes nothing until somebody does something about it, or None."""
+        if self.run.end is not None:
+            return None
+        if self.problem is not None:
+            return str(self.problem)
+        return self.head.error if self.head.status == "suspended" else None
+
+
+def load_cell(reading: Reading, head: Head, code: Registry) -> Cell:
+    """Bring a cell back from the store.
+
+    Raises:
+        StoreFormatError: a record is damaged or missing.
+    """
+    problem: Exception | None
+    if head.definition in code.definitions:
+        try:
+            loaded = history.load(reading, head, code)
+            return Cell(head, loaded.run, snapshot=loaded.snapshot)
+        except ReducerError as error:
+            problem = error
+    else:
+        problem = missing(head.definition, code)
+    return Cell(head, history.load(reading, head, None).run, problem=problem)
+
+
+def missing(definition: str, code: Registry) -> ModuleError:
+    """Why a run of a definition that is not here takes nothing."""
+    hint = closest(definition, code.definitions)
+    return ModuleError(f"{definition} is a definition of no module here{hint}; the run goes on when it is back")

@@ -1,0 +1,39 @@
+"""The time, and waiting for it."""
+
+import math
+import time
+from typing import Protocol
+
+import anyio
+
+_LONGEST = 60.0  # seconds: a clock may be set, and a machine may sleep, so nobody trusts a longer wait
+
+
+class Clock(Protocol):
+    """Where a runtime has its time from."""
+
+    def now(self) -> int:
+        """Milliseconds since 1970 (UTC)."""
+        ...
+
+    async def sleep_until(self, at: int) -> None:
+        """Return when ``now()`` is ``at`` or later, never before."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> int:
+        """Milliseconds since 1970 (UTC)."""
+        return time.time_ns() // 1_000_000
+
+    async def sleep_until(self, at: int) -> None:
+        """Return when ``now()`` is ``at`` or later; the clock is looked at again at least once a minute."""
+        while (left := at - self.now()) > 0:  # noqa: ASYNC110 - it is the clock that is waited for
+            await anyio.sleep(min(left / 1000, _LONGEST))
+
+
+def after(clock: Clock, seconds: float) -> int:
+    """The millisecond so many seconds from now, rounded up."""
+    return clock.now() + math.ceil(seconds * 1000)

@@ -1,0 +1,136 @@
+"""The committer: one task that puts groups together and commits them, one after the other.
+
+While a group is written by a worker thread, the loop answers the callers of the group before, and what they send next
+gathers for the group after: under load the groups grow, and each flush to disk is shared by more turns.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import anyio
+import anyio.to_thread
+from anyio import lowlevel
+
+from looms.actors import logs
+from looms.actors.group import Group
+from looms.actors.jobs import Job
+from looms.snapshots.store import Store
+
+MOST_RECORDS = 1_024  # in a group, about: a larger one keeps the loop and the callers waiting
+PAUSE_EVERY = 64  # jobs planned before the loop may serve others
+
+
+class Committer:
+    """Commits what comes, in groups.
+
+    Args:
+        store: the store.
+        new_group: makes an empty group over the store's last commit.
+        next_job: gives the turn of a cell that has work, or None.
+        committed: is told of each group that is committed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        new_group: Callable[[], Group],
+        next_job: Callable[[], Job | None],
+        committed: Callable[[Group], None],
+    ) -> None:
+        self._store = store
+        self._new_group = new_group
+        self._next_job = next_job
+        self._committed = committed
+        self._jobs: deque[Job] = deque()
+        self._alone = 0  # how many of the next jobs are to be committed each by itself
+        self._work = anyio.Event()
+        self._idle = anyio.Event()
+        self._idle.set()
+        self._worker = anyio.CapacityLimiter(1)
+
+    def add(self, job: Job) -> None:
+        """Have a job put into the next group."""
+        self._jobs.append(job)
+        self.wake()
+
+    def wake(self) -> None:
+        """There is work."""
+        if self._idle.is_set():
+            self._idle = anyio.Event()
+        self._work.set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do."""
+        return self._idle.is_set()
+
+    async def until_idle(self) -> None:
+        """Return when there is nothing to do."""
+        while not self._idle.is_set():
+            await self._idle.wait()
+
+    async def run(self) -> None:
+        """Commit what comes until cancelled; what is being written then is written, and its callers are answered."""
+        while True:
+            await self._work.wait()
+            self._work = anyio.Event()
+            while await self._commit_next():
+                await lowlevel.checkpoint()
+            if not self._work.is_set():
+                self._idle.set()
+
+    def stop(self, error: Exception) -> None:
+        """Refuse what was not committed, after ``run`` has ended."""
+        while (job := self._take()) is not None:
+            job.refuse(error)
+        self._idle.set()
+
+    def _take(self) -> Job | None:
+        return self._jobs.popleft() if self._jobs else self._next_job()
+
+    async def _commit_next(self) -> bool:
+        """Put a group together and commit it; False when there was nothing to do."""
+        jobs: list[Job] = []
+        group = self._new_group()
+        try:
+            await self._gather(group, jobs)
+            group.close()
+            if not jobs:
+                return False
+            if not group.batch.empty:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(self._store.commit, group.batch, limiter=self._worker)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, whoever waits must hear of it
+            group.take_back()
+            self._try_apart(jobs, error)
+            return True
+        except BaseException:
+            group.take_back()
+            self._jobs.extendleft(reversed(jobs))
+            raise
+        finally:
+            group.close()
+        self._alone = max(0, self._alone - 1)
+        group.committed()
+        self._committed(group)
+        return True
+
+    async def _gather(self, group: Group, jobs: list[Job]) -> None:
+        """Put what there is into a group, up to a size."""
+        while group.records < MOST_RECORDS and (job := self._take()) is not None:
+            jobs.append(job)
+            job(group)
+            if self._alone:
+                return
+            if len(jobs) % PAUSE_EVERY == 0:
+                await lowlevel.checkpoint()
+
+    def _try_apart(self, jobs: list[Job], error: Exception) -> None:
+        """A group failed: where it is one job, that is refused; where there are several, each is tried by itself."""
+        if len(jobs) == 1:
+            logs.warning("commit failed", error=f"{type(error).__name__}: {error}")
+            self._alone = max(0, self._alone - 1)
+            jobs[0].refuse(error)
+        else:
+            self._alone = len(jobs)
+            self._jobs.extendleft(reversed(jobs))

@@ -1,0 +1,306 @@
+"""Dispatch: outstanding effects are run, tried again, and their outcomes brought to the runs that asked.
+
+Each effect has a *lane* of its own name, in which at most ``concurrency`` handlers run at once, first come, first
+served. An attempt counts when it begins: its number is on disk before the handler runs, so a handler that takes its
+process with it uses its attempts up.
+"""
+
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+
+from looms.actors import logs
+from looms.actors.attempts import Answered, Failed, attempt, letter_of
+from looms.actors.calls import Call
+from looms.actors.cell import Posted
+from looms.actors.clock import Clock, after
+from looms.actors.threads import Threads
+from looms.reducers.effects import Effect
+from looms.reducers.events import Event
+from looms.reducers.folded import EffectKey
+from looms.reducers.items import EffectAnswer, EffectGaveUp, Item
+from looms.reducers.records import effect_id
+from looms.reducers.registry import Registry
+from looms.snapshots import effect_rows
+from looms.snapshots.errors import StoreError
+from looms.snapshots.rows import EffectRow
+
+TRY_AGAIN = 1.0  # seconds between attempts to write an outcome that the disk refused
+THREADS = 40  # of handlers that are not async, in a lane without a limit
+
+Place = tuple[int, EffectKey]
+"""Which effect: the run's number, and the effect's key in it."""
+
+
+class Pursued:
+    """An outstanding effect in this process."""
+
+    __slots__ = ("ended", "hurry", "key", "number", "request", "row", "run_id", "scope", "thread")
+
+    def __init__(self, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
+        self.run_id = run_id
+        self.number = number
+        self.key = key
+        self.row = row
+        self.thread = ""
+        self.request: Any = None
+        self.ended = False
+        self.scope: anyio.CancelScope | None = None
+        self.hurry: anyio.Event | None = None
+
+    @property
+    def id(self) -> str:
+        return effect_id(self.run_id, *self.key)
+
+
+class Lane:
+    """The outstanding effects of one name."""
+
+    __slots__ = ("effect", "queue", "running", "threads")
+
+    def __init__(self, effect: Effect[Any], pump: Callable[["Lane"], None]) -> None:
+        self.effect = effect
+        self.queue: deque[Pursued] = deque()
+        self.running = 0
+        self.threads = Threads(effect.concurrency or THREADS, lambda: pump(self))
+
+    @property
+    def free(self) -> bool:
+        """Whether another handler may run; one in a thread that was given up still has its place."""
+        limit = self.effect.concurrency
+        return limit is None or self.running + self.threads.abandoned < limit
+
+
+class Context:
+    """What a handler gets: see ``EffectContext``."""
+
+    __slots__ = ("_emit", "attempt", "effect_id", "run_id", "thread")
+
+    def __init__(self, pursued: Pursued, emit: Callable[[Event], Awaitable[None]]) -> None:
+        self.run_id = pursued.run_id
+        self.thread = pursued.thread
+        self.effect_id = pursued.id
+        self.attempt = pursued.row.attempts
+        self._emit = emit
+
+    async def emit(self, event: Event) -> None:
+        """Record an event on the way; returns when it is committed."""
+        await self._emit(event)
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A job: write how far an effect's attempts are, if it is still outstanding; answers whether it is."""
+
+    place: Place
+    row: EffectRow
+    call: Call[bool]
+
+    def __call__(self, group: Any) -> None:
+        """Put it into a group."""
+        key = (self.place[0], *self.place[1])
+        there = effect_rows.get(group.reading, key) is not None
+        if there:
+            effect_rows.put(group.batch, key, self.row)
+        group.answer(self.call, there)
+
+    def refuse(self, error: BaseException) -> None:
+        """Tell the dispatcher."""
+        self.call.refuse(error)
+
+
+class Dispatcher:
+    """Runs outstanding effects.
+
+    Args:
+        code: today's code.
+        clock: the time.
+        post: gives an item to the cell of a run.
+        add: has a job put into a group.
+        asked: gives the thread and the request of an effect, from the log.
+    """
+
+    def __init__(
+        self,
+        code: Registry,
+        clock: Clock,
+        post: Callable[[str, Posted], None],
+        add: Callable[[Record], None],
+        asked: Callable[[str, EffectKey], tuple[str, Any]],
+    ) -> None:
+        self._code = code
+        self._clock = clock
+        self._post = post
+        self._add = add
+        self._asked = asked
+        self._lanes: dict[str, Lane] = {}
+        self._pursued: dict[Place, Pursued] = {}
+        self._tasks: TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Run handlers until cancelled; those that are running are cancelled too, and stay outstanding."""
+        async with anyio.create_task_group() as self._tasks:
+            for lane in self._lanes.values():
+                self._pump(lane)
+            await anyio.sleep_forever()
+
+    def begin(self, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
+        """An effect is outstanding; it is run as soon as it may be."""
+        if row.held:
+            return
+        effect = self._code.effects.get(row.effect)
+        if effect is None:
+            logs.warning("no such effect", effect=row.effect, effect_id=effect_id(run_id, *key))
+            return
+        pursued = Pursued(run_id, number, key, row)
+        self._pursued[(number, key)] = pursued
+        lane = self._lanes.setdefault(row.effect, Lane(effect, self._pump))
+        if row.due is not None and row.due > self._clock.now():
+            self._start(self._later, lane, pursued)
+        else:
+            lane.queue.append(pursued)
+            self._pump(lane)
+
+    def end(self, number: int, key: EffectKey) -> None:
+        """An effect is over, however it ended; a handler that still runs is cancelled."""
+        pursued = self._pursued.pop((number, key), None)
+        if pursued is not None:
+            pursued.ended = True
+            if pursued.scope is not None:
+                pursued.scope.cancel()
+
+    def retry(self, number: int, key: EffectKey) -> bool:
+        """Have an effect tried now rather than later; False when it is not outstanding here."""
+        pursued = self._pursued.get((number, key))
+        if pursued is not None and pursued.hurry is not None:
+            pursued.hurry.set()
+        return pursued is not None
+
+    def _start(self, task: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+        if self._tasks is not None:
+            self._tasks.start_soon(task, *args)
+
+    def _pump(self, lane: Lane) -> None:
+        """Start what may run."""
+        while self._tasks is not None and lane.queue and lane.free:
+            pursued = lane.queue.popleft()
+            if not pursued.ended:
+                lane.running += 1
+                self._start(self._pursue, lane, pursued)
+
+    async def _later(self, lane: Lane, pursued: Pursued) -> None:
+        """Queue an effect when its next attempt is due, or when somebody wants it now."""
+        pursued.hurry = anyio.Event()
+        with anyio.CancelScope() as pursued.scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._until, pursued.row.due or 0, pursued.hurry)
+                await pursued.hurry.wait()
+                tasks.cancel_scope.cancel()
+        pursued.scope = pursued.hurry = None
+        lane.queue.append(pursued)
+        self._pump(lane)
+
+    async def _until(self, due: int, then: anyio.Event) -> None:
+        await self._clock.sleep_until(due)
+        then.set()
+
+    async def _pursue(self, lane: Lane, pursued: Pursued) -> None:
+        """Make one attempt, and see to what came of it."""
+        try:
+            with anyio.CancelScope() as pursued.scope:
+                await self._attempt(lane, pursued)
+        finally:
+            pursued.scope = None
+            lane.running -= 1
+        if not pursued.ended and (pursued.number, pursued.key) in self._pursued:
+            self._start(self._later, lane, pursued)
+        self._pump(lane)
+
+    async def _attempt(self, lane: Lane, pursued: Pursued) -> None:
+        row, retry, now = pursued.row, lane.effect.retry, self._clock.now()
+        if row.attempts >= retry.attempts:
+            await self._give_up(
+                pursued, row.error or "Interrupted", row.message or "the process ended during the attempt"
+            )
+            return
+        begun = msgspec.structs.replace(
+            row, attempts=row.attempts + 1, first_at=row.first_at or now, due=None, running=True
+        )
+        if not await self._write(pursued, begun):
+            return
+        pursued.thread, pursued.request = self._asked(pursued.run_id, pursued.key)
+        ctx = Context(pursued, _Emitter(self, pursued).emit)
+        outcome = await attempt(lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads)
+        if isinstance(outcome, Answered):
+            await self._bring(pursued, EffectAnswer(pursued.key, outcome.letters))
+        else:
+            await self._failed(lane, pursued, outcome)
+
+    async def _failed(self, lane: Lane, pursued: Pursued, outcome: Failed) -> None:
+        """Decide whether there is another attempt, and when."""
+        row, retry = pursued.row, lane.effect.retry
+        delay = retry.delay(row.attempts, random.random())
+        due = after(self._clock, delay)
+        too_late = retry.give_up is not None and due > (row.first_at or 0) + retry.give_up * 1000
+        if outcome.for_good or row.attempts >= retry.attempts or too_late:
+            await self._give_up(pursued, outcome.error, outcome.message)
+            return
+        logs.warning(
+            "effect failed",
+            effect=row.effect,
+            effect_id=pursued.id,
+            attempt=row.attempts,
+            error=f"{outcome.error}: {outcome.message}",
+            again_in=delay,
+        )
+        failed = msgspec.structs.replace(row, due=due, running=False, error=outcome.error, message=outcome.message)
+        await self._write(pursued, failed)
+
+    async def _give_up(self, pursued: Pursued, error: str, message: str) -> None:
+        row = pursued.row
+        logs.warning("effect gave up", effect=row.effect, effect_id=pursued.id, attempts=row.attempts, error=error)
+        await self._bring(pursued, EffectGaveUp(pursued.key, error, message, row.attempts))
+
+    async def _write(self, pursued: Pursued, row: EffectRow) -> bool:
+        """Write how far the attempts are; False when the effect is over."""
+        there = await self._insist(lambda call: self._add(Record((pursued.number, pursued.key), row, call)))
+        pursued.row = row
+        return bool(there)
+
+    async def _bring(self, pursued: Pursued, item: Item) -> None:
+        """Bring an outcome to the run; it is committed when this returns."""
+        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call)))
+        self._pursued.pop((pursued.number, pursued.key), None)
+
+    async def bring_emitted(self, pursued: Pursued, event: Event, position: int) -> None:
+        """Bring an event that a handler emits on the way."""
+        item = EffectAnswer(pursued.key, (letter_of(event, self._code),), final=False, position=position)
+        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call)))
+
+    async def _insist(self, ask: Callable[[Call[Any]], None]) -> Any:
+        """Ask until the disk takes it: an outcome that the outside world knows of must not be lost."""
+        while True:
+            call: Call[Any] = Call()
+            ask(call)
+            try:
+                return await call.result()
+            except StoreError as error:
+                logs.warning("outcome not written yet", error=str(error))
+                await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+
+
+class _Emitter:
+    """Counts what a handler emits in one attempt: an event is known by its effect and its position."""
+
+    def __init__(self, dispatcher: Dispatcher, pursued: Pursued) -> None:
+        self._dispatcher = dispatcher
+        self._pursued = pursued
+        self._position = 0
+
+    async def emit(self, event: Event) -> None:
+        position, self._position = self._position, self._position + 1
+        await self._dispatcher.bring_emitted(self._pursued, event, position)

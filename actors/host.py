@@ -1,0 +1,208 @@
+"""The host: all cells of one store, and the tasks that serve them.
+
+A signal's way: ``post`` puts it beside its run, the committer takes it into a group, where its cell plans a turn; when
+the group is on disk, the sender is answered and what the turn asked for begins.
+"""
+
+from collections import deque
+from typing import Any
+
+import msgspec
+from anyio.abc import TaskGroup
+
+from looms.actors import logs
+from looms.actors.cell import Cell, Posted, load_cell, missing
+from looms.actors.cells import Cells
+from looms.actors.clock import Clock
+from looms.actors.committer import Committer
+from looms.actors.dispatch import Dispatcher
+from looms.actors.errors import RuntimeClosed
+from looms.actors.followers import Followers
+from looms.actors.group import Group
+from looms.actors.jobs import Job, Turns, unknown
+from looms.actors.options import Options
+from looms.actors.removals import Removals
+from looms.actors.retained import Retained
+from looms.actors.timers import Timers
+from looms.reducers.errors import ModuleError
+from looms.reducers.folded import EffectKey
+from looms.reducers.images import asked_at
+from looms.reducers.registry import Registry
+from looms.snapshots import effect_rows, heads, history, inbox, retained
+from looms.snapshots.rows import EffectRow
+from looms.snapshots.store import Store
+
+MOST_ITEMS = 256  # that a cell takes in one turn; then it is others' turn
+
+
+class Host:
+    """Runs the cells of a store.
+
+    Args:
+        store: the store, open.
+        code: today's code.
+        clock: the time.
+        options: what it was told.
+    """
+
+    def __init__(self, store: Store, code: Registry, clock: Clock, options: Options) -> None:
+        self.store = store
+        self.code = code
+        self.clock = clock
+        self.options = options
+        self.followers = Followers()
+        self.cells = Cells(options.max_resident)
+        with store.view() as view:
+            self._retained = Retained(bool(retained.page(view, limit=1)))
+        self._ready: dict[str, deque[Posted]] = {}
+        self.committer = Committer(store, self._new_group, self._next_job, self._committed)
+        self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
+        self.timers = Timers(store, clock, self.post, self.committer.add)
+        self.removals = Removals(store, clock, self.committer.add)
+        self.open = False
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Begin to serve, in a task group that ends with the host.
+
+        Raises:
+            ModuleError: ``strict``, and there are runs whose definition is missing.
+        """
+        self._report_missing()
+        self.open = True
+        self._recover()
+        for task in (self.committer.run, self.dispatcher.run, self.timers.run, self.removals.run):
+            tasks.start_soon(task)
+
+    def close(self) -> None:
+        """Refuse what was not committed, after the tasks have ended."""
+        self.open = False
+        self.committer.stop(RuntimeClosed(f"the runtime on {self.store.path} was closed before this was committed"))
+        self.followers.tell_all()
+
+    def post(self, run_id: str, posted: Posted) -> None:
+        """Give an item to the cell of a run, which takes it in its next turn."""
+        waiting = self._ready.get(run_id)
+        if waiting is None:
+            waiting = self._ready[run_id] = deque()
+        waiting.append(posted)
+        self.committer.wake()
+
+    def wake(self, run_id: str) -> None:
+        """Let a cell take what waits in its durable inbox."""
+        self._ready.setdefault(run_id, deque())
+        self.committer.wake()
+
+    async def settled(self, run_id: str) -> Cell:
+        """The cell of a run, as of a commit.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        while True:
+            self.check_open()
+            cell = self.cells.get(run_id)
+            if cell is None:
+                cell = self._load(run_id)
+            if not cell.busy:
+                return cell
+            await self.followers.next_of(run_id).wait()
+
+    def check_open(self) -> None:
+        """Raise RuntimeClosed when the host does not serve."""
+        if not self.open:
+            raise RuntimeClosed(
+                f"the runtime on {self.store.path} is not open; use it inside `async with looms.Runtime(...)`"
+            )
+
+    def _load(self, run_id: str) -> Cell:
+        with self.store.view() as view:
+            head = heads.find(view, run_id)
+            if head is None:
+                raise unknown(run_id)
+            cell = load_cell(view, head, self.code)
+        self.cells.add(cell)
+        self.cells.trim()
+        return cell
+
+    def _next_job(self) -> Job | None:
+        """The turn of the cell that has waited longest; one with much to do is then last again."""
+        if not self._ready:
+            return None
+        run_id = next(iter(self._ready))
+        waiting = self._ready.pop(run_id)
+        posted = [waiting.popleft() for _ in range(min(len(waiting), MOST_ITEMS))]
+        if waiting:
+            self._ready[run_id] = waiting
+        return Turns(run_id, posted)
+
+    def _new_group(self) -> Group:
+        return Group(
+            self.store.new_batch(),
+            self.store.view(),
+            self.cells,
+            self.code,
+            self.options,
+            self.clock.now(),
+            self._retained,
+        )
+
+    def _committed(self, group: Group) -> None:
+        """A group is on disk: begin what it asked for."""
+        for number, key in group.ended:
+            self.dispatcher.end(number, key)
+        for asked in group.asked.values():
+            effect = asked.effect
+            self.dispatcher.begin(asked.run_id, asked.number, effect.key, EffectRow(effect.effect, held=effect.held))
+        for run_id in group.woken:
+            cell = self.cells.get(run_id)
+            if cell is not None:
+                cell.unread = True
+            self.wake(run_id)
+        if group.removed:
+            self.removals.begin()
+        if group.first_due is not None:
+            self.timers.set(group.first_due)
+        self.cells.trim()
+        self.followers.tell([*group.touched, *group.removed])
+
+    def _asked(self, run_id: str, key: EffectKey) -> tuple[str, Any]:
+        """The thread and the request of an effect."""
+        cell = self.cells.get(run_id)
+        if cell is not None and key in cell.run.effects:
+            return cell.run.effects[key].thread, cell.run.effects[key].request
+        with self.store.view() as view:
+            head = heads.find(view, run_id)
+            if head is None:
+                raise unknown(run_id)
+            thread, invoke = asked_at(history.entry(view, head, key[0], self.code), key[1])
+        return thread, invoke.request
+
+    def _report_missing(self) -> None:
+        """Say which runs today's modules cannot serve."""
+        with self.store.view() as view:
+            found = [(name, heads.unfinished(view, name)) for name in heads.definition_names(view)]
+        lost = [(name, count) for name, count in found if name not in self.code.definitions and count]
+        for name, count in lost:
+            logs.warning("definition missing", definition=name, runs=count, reason=str(missing(name, self.code)))
+        if lost and self.options.strict:
+            said = "; ".join(f"{count} of {missing(name, self.code)}" for name, count in lost)
+            raise ModuleError(f"{self.store.path} has runs that today's modules cannot serve: {said}")
+
+    def _recover(self) -> None:
+        """Take up what was outstanding when the store was last open: nothing else is read."""
+        after: tuple[int, int, int] | None = None
+        run = 0
+        with self.store.view() as view:
+            while rows := effect_rows.page(view, after):
+                for key, row in rows:
+                    head = heads.head(view, key[0])
+                    if head is not None:
+                        interrupted = msgspec.structs.replace(row, running=False)
+                        self.dispatcher.begin(head.run_id, key[0], (key[1], key[2]), interrupted)
+                after = rows[-1][0]
+            while numbers := inbox.runs(view, run):
+                for number in numbers:
+                    head = heads.head(view, number)
+                    if head is not None and head.status != "suspended":
+                        self.wake(head.run_id)
+                run = numbers[-1]

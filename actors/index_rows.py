@@ -1,0 +1,98 @@
+"""What a turn changes in the tables beside the log: waits, their shapes, timers and outstanding effects."""
+
+from collections import Counter
+
+import msgspec
+
+from looms.reducers.folded import Cancelling, EffectKey, FoldedRun, Outstanding
+from looms.reducers.matching import Shape, digest
+from looms.reducers.open_waits import OpenWait
+from looms.snapshots import effect_rows, shapes, timers, wait_rows
+from looms.snapshots.batch import Batch
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import EffectRow
+from looms.snapshots.timers import TimerKey
+
+GRACE = 0xFFFF_FFFF  # the index of the timer that ends a grace: no instruction has it
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What a turn began and ended."""
+
+    opened: list[OpenWait]
+    retired: list[OpenWait]
+    asked: list[Outstanding]
+    ended: list[EffectKey]
+    grace_before: Cancelling | None
+    grace: Cancelling | None
+
+
+def changes(run: FoldedRun, since: int, grace_before: Cancelling | None) -> Changes:
+    """What a run began and ended since a mark in its journal."""
+    opened: list[OpenWait] = []
+    retired: list[OpenWait] = []
+    for _, old_wait, new_wait in run.journal.changed(run.waits.by_key, since):
+        if old_wait is None and new_wait is not None:
+            opened.append(new_wait)
+        elif old_wait is not None and new_wait is None:
+            retired.append(old_wait)
+    asked: list[Outstanding] = []
+    ended: list[EffectKey] = []
+    for key, old_effect, new_effect in run.journal.changed(run.effects, since):
+        if old_effect is None and new_effect is not None:
+            asked.append(new_effect)
+        elif new_effect is None:
+            ended.append(key)
+    return Changes(opened, retired, asked, ended, grace_before, run.cancelling)
+
+
+def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None:
+    """Write what a turn changed.
+
+    Args:
+        batch: where to.
+        reading: the store as of the batch.
+        number: the run's number.
+        changed: what it began and ended.
+    """
+    counts: Counter[tuple[str, Shape]] = Counter()
+    for wait in changed.retired:
+        _wait(batch, number, wait, counts, -1)
+    for wait in changed.opened:
+        _wait(batch, number, wait, counts, 1)
+    for (type, shape), by in counts.items():
+        if by:
+            shapes.change(reading, batch, type, shape, by)
+    for key in changed.ended:
+        effect_rows.delete(batch, (number, *key))
+    for effect in changed.asked:
+        effect_rows.put(batch, (number, *effect.key), EffectRow(effect.effect, held=effect.held))
+    if changed.grace is not changed.grace_before:
+        if changed.grace_before is not None:
+            timers.delete(batch, grace_timer(number, changed.grace_before))
+        if changed.grace is not None:
+            timers.put(batch, grace_timer(number, changed.grace))
+
+
+def first_due(changed: Changes) -> int | None:
+    """When the first of the timers that a turn set is due."""
+    dues = [wait.due for wait in changed.opened if wait.due is not None]
+    if changed.grace is not None and changed.grace is not changed.grace_before:
+        dues.append(changed.grace.due)
+    return min(dues, default=None)
+
+
+def grace_timer(number: int, grace: Cancelling) -> TimerKey:
+    """The timer that ends a grace."""
+    return TimerKey(grace.due, number, grace.seq, GRACE)
+
+
+def _wait(batch: Batch, number: int, wait: OpenWait, counts: Counter[tuple[str, Shape]], by: int) -> None:
+    shape, values = wait.shape()
+    for type in set(wait.types):
+        row = wait_rows.put if by > 0 else wait_rows.delete
+        row(batch, digest(type, shape, values), number, *wait.key)
+        counts[(type, shape)] += by
+    if wait.due is not None:
+        timer = timers.put if by > 0 else timers.delete
+        timer(batch, TimerKey(wait.due, number, *wait.key))

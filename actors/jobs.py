@@ -1,0 +1,72 @@
+"""Jobs: what is put into a group. Most are the turn of one cell; others are joint turns, over several."""
+
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from looms.actors.cell import Posted
+from looms.actors.errors import UnknownRun
+from looms.actors.retained import Kept
+from looms.reducers.items import Delivery
+from looms.reducers.plan import Ignored
+from looms.snapshots import timers
+
+if TYPE_CHECKING:
+    from looms.actors.group import Group
+
+
+class Job(Protocol):
+    """Something that plans turns into a group. It is called again, in another group, when a commit failed."""
+
+    def __call__(self, group: "Group") -> None:
+        """Put it into a group."""
+        ...
+
+    def refuse(self, error: BaseException) -> None:
+        """It cannot be committed: tell whoever waits for it."""
+        ...
+
+
+class Turns(msgspec.Struct, frozen=True):
+    """The turn of one cell: what was posted to it, and what waits in its durable inbox.
+
+    Attributes:
+        run_id: the run.
+        posted: what was posted, in order.
+    """
+
+    run_id: str
+    posted: list[Posted]
+
+    def __call__(self, group: "Group") -> None:
+        """Put it into a group."""
+        cell = group.cell(self.run_id)
+        if cell is None:
+            for one in self.posted:
+                self._to_nobody(group, one)
+            return
+        waiting = group.read_inbox(cell) if cell.unread and cell.suspended is None else []
+        group.turn(cell, [*waiting, *self.posted])
+
+    def refuse(self, error: BaseException) -> None:
+        """Tell the senders."""
+        for one in self.posted:
+            if one.call is not None and one.call.request is None:
+                one.call.refuse(error)
+
+    def _to_nobody(self, group: "Group", posted: Posted) -> None:
+        """What comes to a run that is not there: it is kept for it, or refused, or of no use any more."""
+        item = posted.item
+        if posted.until is not None and isinstance(item, Delivery):
+            group.retained.keep(group, Kept(item.letters, posted.until, self.run_id, item.key))
+            group.answer(posted.call, None)
+        elif posted.timer is not None:
+            timers.delete(group.batch, posted.timer)
+            group.answer(posted.call, Ignored())
+        else:
+            group.refuse(posted.call, unknown(self.run_id))
+
+
+def unknown(run_id: str) -> UnknownRun:
+    """There is no such run."""
+    return UnknownRun(f"there is no run {run_id!r} in this store")

@@ -1,0 +1,35 @@
+"""What a host may be told."""
+
+import msgspec
+
+from looms.reducers.errors import InvalidInput
+from looms.reducers.plan import Limits
+
+
+class Options(msgspec.Struct, frozen=True):
+    """A host's options.
+
+    Attributes:
+        snapshot_every: records between snapshots; a cold start folds at most so many.
+        max_resident: cells kept in memory though they have no work.
+        max_mailbox: events that a run's mailbox holds.
+        max_turn_records: records that one thing that comes to a run may lead to.
+        strict: refuse to open a store with runs whose definition is missing.
+    """
+
+    snapshot_every: int = 256
+    max_resident: int = 10_000
+    max_mailbox: int = 1_024
+    max_turn_records: int = 10_000
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("snapshot_every", "max_resident", "max_mailbox", "max_turn_records"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise InvalidInput(f"{name}={value!r}; give a whole number from 1")
+
+    @property
+    def limits(self) -> Limits:
+        """What a turn is planned with."""
+        return Limits(self.max_mailbox, self.max_turn_records)

@@ -1,0 +1,60 @@
+"""Removals: the rows of deleted runs go bit by bit, so that no commit is held up by a long log."""
+
+from collections.abc import Callable
+
+import anyio
+
+from looms.actors.calls import Call
+from looms.actors.clock import Clock, after
+from looms.actors.group import Group
+from looms.actors.one_off import OneOff
+from looms.snapshots import removal
+from looms.snapshots.errors import StoreError
+from looms.snapshots.store import Store
+
+TRY_AGAIN = 1.0  # seconds
+
+
+class Removals:
+    """Removes what is left of deleted runs.
+
+    Args:
+        store: the store.
+        clock: the time.
+        add: has a job put into a group.
+    """
+
+    def __init__(self, store: Store, clock: Clock, add: Callable[[OneOff], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._add = add
+        self._more = anyio.Event()
+        self._more.set()  # a removal may have been cut off by the end of the last host
+
+    def begin(self) -> None:
+        """A run was deleted."""
+        self._more.set()
+
+    async def run(self) -> None:
+        """Remove what there is until cancelled."""
+        while True:
+            await self._more.wait()
+            self._more = anyio.Event()
+            while numbers := self._pending():
+                await self._step(numbers[0])
+
+    def _pending(self) -> list[int]:
+        with self._store.view() as view:
+            return removal.pending(view, limit=1)
+
+    async def _step(self, number: int) -> None:
+        def step(group: Group) -> None:
+            with self._store.view() as view:
+                removal.step(view, group.batch, number)
+
+        call: Call[None] = Call()
+        self._add(OneOff(step, call))
+        try:
+            await call.result()
+        except StoreError:
+            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))

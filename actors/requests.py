@@ -1,0 +1,128 @@
+"""Requests: what another process asks of the host, through the store.
+
+A request names a call and has its arguments as plain data, so whoever asks needs none of the application's code. The
+answer is written in the commit of what it led to; a request that is answered is gone, so it is served once, however
+often the host is killed.
+"""
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from looms.actors.calls import Answer
+from looms.reducers.errors import LoomsError, ReducerError
+
+
+class StartRun(msgspec.Struct, frozen=True, tag="start"):
+    """Start a run; the input is JSON."""
+
+    definition: str
+    input: bytes
+    run_id: str | None = None
+    exists: str = "error"
+
+
+class SignalRun(msgspec.Struct, frozen=True, tag="signal"):
+    """Send an event to a run; the payload is JSON."""
+
+    run_id: str
+    type: str
+    payload: bytes
+    key: str | None = None
+    retain: float | None = None
+
+
+class PublishEvent(msgspec.Struct, frozen=True, tag="publish"):
+    """Publish an event; the payload is JSON."""
+
+    type: str
+    payload: bytes
+    key: str | None = None
+    retain: float | None = None
+
+
+class CancelRun(msgspec.Struct, frozen=True, tag="cancel"):
+    """Cancel a run."""
+
+    run_id: str
+    reason: str
+    grace: float
+
+
+class ResumeRun(msgspec.Struct, frozen=True, tag="resume"):
+    """Resume a suspended run."""
+
+    run_id: str
+
+
+class DeleteRun(msgspec.Struct, frozen=True, tag="delete"):
+    """Delete a run that is over."""
+
+    run_id: str
+
+
+class RetryEffect(msgspec.Struct, frozen=True, tag="retry"):
+    """Try an outstanding effect now."""
+
+    run_id: str
+    effect_id: str
+
+
+class SettleEffect(msgspec.Struct, frozen=True, tag="settle"):
+    """Settle an outstanding effect by hand; the payload is JSON."""
+
+    run_id: str
+    effect_id: str
+    type: str
+    payload: bytes
+
+
+Request: TypeAlias = (
+    StartRun | SignalRun | PublishEvent | CancelRun | ResumeRun | DeleteRun | RetryEffect | SettleEffect
+)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """An error, as it goes to another process: its class, its text, and its fields."""
+
+    error: str
+    message: str
+    fields: dict[str, Any] = {}
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The answer to a request: a value as plain data, or a failure."""
+
+    value: Any = None
+    failure: Failure | None = None
+
+
+_requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+_replies = msgspec.msgpack.Decoder(Reply)
+
+pack_request = msgspec.msgpack.Encoder().encode
+unpack_request = _requests.decode
+unpack_reply = _replies.decode
+
+
+def pack_answer(answer: Answer) -> bytes:
+    """An answer for the process that asked."""
+    if answer.error is None:
+        return msgspec.msgpack.encode(Reply(msgspec.to_builtins(answer.value)))
+    return msgspec.msgpack.encode(Reply(failure=failure_of(answer.error)))
+
+
+def failure_of(error: BaseException) -> Failure:
+    """An error, for another process."""
+    fields = {"run_id": error.run_id, "seq": error.seq, "type": error.type} if isinstance(error, ReducerError) else {}
+    return Failure(type(error).__name__, str(error), fields)
+
+
+def error_of(failure: Failure, known: dict[str, type[LoomsError]]) -> LoomsError:
+    """The error that a failure tells of: of its class where that is known, else a ``LoomsError`` that names it."""
+    cls = known.get(failure.error)
+    if cls is None:
+        return LoomsError(f"{failure.error}: {failure.message}")
+    if issubclass(cls, ReducerError):
+        return cls(failure.message, **failure.fields)
+    return cls(failure.message)

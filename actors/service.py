@@ -1,0 +1,204 @@
+"""What may be asked of a host: a question is checked, and becomes a job or an item whose call its commit answers."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from looms.actors.attempts import letter_of
+from looms.actors.calls import Call
+from looms.actors.cell import Cell, Posted
+from looms.actors.clock import after
+from looms.actors.effect_ids import effect_key, not_outstanding
+from looms.actors.errors import RunActive
+from looms.actors.group import Group
+from looms.actors.host import Host
+from looms.actors.jobs import unknown
+from looms.actors.one_off import OneOff
+from looms.actors.publishing import Publication, Published
+from looms.actors.run_ids import new_run_id
+from looms.actors.starting import Beginning
+from looms.reducers.definitions import Definition
+from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
+from looms.reducers.events import Event
+from looms.reducers.ids import checked_id
+from looms.reducers.items import CancelAsked, Delivery, EffectAnswer
+from looms.reducers.moments import is_seconds
+from looms.reducers.plan import Duplicate, Ignored, Outcome
+from looms.snapshots import removal
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What became of a signal.
+
+    Attributes:
+        seq: where its (last) event is in the log; None when it is kept for a run that is not there yet.
+        duplicate: its key was there: ``seq`` is the first delivery's, and nothing was appended.
+    """
+
+    seq: int | None
+    duplicate: bool = False
+
+
+class Service:
+    """Asks a host, for a caller of this process or for another one.
+
+    Args:
+        host: the host.
+        request: the id of the request that is served; None for a caller of this process.
+    """
+
+    def __init__(self, host: Host, request: bytes | None = None) -> None:
+        self._host = host
+        self._request = request
+
+    def start(self, definition: Definition[Any, Any, Any], input: Any, run_id: str | None, exists: str) -> Call[str]:
+        """Ask for a run to be started; the answer is its id.
+
+        Raises:
+            ModuleError: the definition is of no module here.
+            InvalidInput: the input, the id or ``exists`` does not fit.
+        """
+        self._host.check_open()
+        if self._host.code.definition(definition.name) is not definition:
+            raise ModuleError(f"{definition.name} is another definition than the one of that name among these modules")
+        if exists not in ("error", "return"):
+            raise InvalidInput(f"exists={exists!r}; give 'error' or 'return'")
+        data, _ = definition.pack_input(input)
+        id = new_run_id(self._host.clock.now()) if run_id is None else checked_id(run_id, "run id")
+        call: Call[str] = Call(self._request)
+        self._host.committer.add(Beginning(definition.name, data, id, call, exists == "return"))
+        return call
+
+    def signal(self, run_id: str, events: Iterable[Event], key: str | None, retain: float | None) -> Call[Receipt]:
+        """Ask for events to be sent to a run, all or none.
+
+        Raises:
+            UnknownEvent, InvalidEvent: an event that cannot be recorded.
+            InvalidInput: no event, or an id, a key or a time that does not fit.
+        """
+        self._host.check_open()
+        letters = tuple(letter_of(event, self._host.code) for event in events)
+        if not letters:
+            raise InvalidInput("signal() without an event; give one or several")
+        call: Call[Receipt] = Call(self._request, _receipt)
+        item = Delivery(letters, key=_key(key), to_caller=True)
+        self._host.post(checked_id(run_id, "run id"), Posted(item, call, until=self._until(retain)))
+        return call
+
+    def publish(self, event: Event, key: str | None, retain: float | None) -> Call[Published]:
+        """Ask for an event to be given to every run that waits for it.
+
+        Raises:
+            UnknownEvent, InvalidEvent: the event cannot be recorded.
+            InvalidInput: a key or a time that does not fit.
+        """
+        self._host.check_open()
+        call: Call[Published] = Call(self._request)
+        letter = letter_of(event, self._host.code)
+        self._host.committer.add(Publication(letter, call, _key(key), self._until(retain)))
+        return call
+
+    def cancel(self, run_id: str, reason: str, grace: float) -> Call[None]:
+        """Ask for a run to be cancelled.
+
+        Raises:
+            InvalidInput: a grace that is no number of seconds.
+        """
+        self._host.check_open()
+        if not is_seconds(grace):
+            raise InvalidInput(f"grace={grace!r} is no number of seconds")
+        call: Call[None] = Call(self._request, _nothing)
+        self._host.post(checked_id(run_id, "run id"), Posted(CancelAsked(str(reason), grace), call))
+        return call
+
+    def resume(self, run_id: str) -> Call[None]:
+        """Ask for a suspended run to try again what it could not take."""
+        return self._once(lambda group: group.resume(_there(group, run_id)))
+
+    def delete(self, run_id: str) -> Call[None]:
+        """Ask for a run that is over to be removed: nobody finds it after this, and its rows go bit by bit."""
+
+        def remove(group: Group) -> None:
+            cell = _there(group, run_id)
+            if cell.run.end is None:
+                raise RunActive(
+                    f"run {run_id} is {cell.head.status}; one that is not over is cancelled first, then deleted"
+                )
+            removal.begin(group.batch, cell.head)
+            group.remove(run_id)
+
+        return self._once(remove)
+
+    def settle_effect(self, run_id: str, effect_id: str, events: Iterable[Event]) -> Call[None]:
+        """Ask for an outstanding effect to end with these events, which may be none.
+
+        Raises:
+            UnknownEffect: it is no id of an effect of that run.
+            UnknownEvent, InvalidEvent: an event that cannot be recorded.
+        """
+        self._host.check_open()
+        letters = tuple(letter_of(event, self._host.code) for event in events)
+        key = effect_key(run_id, effect_id)
+
+        def settled(outcome: Outcome) -> None:
+            if isinstance(outcome, Ignored):
+                raise not_outstanding(run_id, effect_id)
+
+        call: Call[None] = Call(self._request, settled)
+        self._host.post(checked_id(run_id, "run id"), Posted(EffectAnswer(key, letters, to_caller=True), call))
+        return call
+
+    def retry_effect(self, run_id: str, effect_id: str) -> Call[None]:
+        """Ask for an outstanding effect to be tried now.
+
+        Raises:
+            UnknownEffect: it is no id of an effect of that run.
+        """
+        key = effect_key(run_id, effect_id)
+
+        def retry(group: Group) -> None:
+            if not self._host.dispatcher.retry(_there(group, run_id).head.number, key):
+                raise not_outstanding(run_id, effect_id)
+
+        return self._once(retry)
+
+    def refuse(self, error: LoomsError) -> Call[Any]:
+        """Answer a request that cannot be asked."""
+
+        def fail(group: Group) -> None:
+            raise error
+
+        return self._once(fail)
+
+    def _once(self, do: Callable[[Group], Any]) -> Call[Any]:
+        self._host.check_open()
+        call: Call[Any] = Call(self._request)
+        self._host.committer.add(OneOff(do, call))
+        return call
+
+    def _until(self, retain: float | None) -> int | None:
+        if retain is None:
+            return None
+        if not is_seconds(retain) or retain <= 0:
+            raise InvalidInput(f"retain={retain!r} is no number of seconds above 0")
+        return after(self._host.clock, retain)
+
+
+def _there(group: Group, run_id: str) -> Cell:
+    cell = group.cell(checked_id(run_id, "run id"))
+    if cell is None:
+        raise unknown(run_id)
+    return cell
+
+
+def _receipt(outcome: Any) -> Receipt:
+    return Receipt(getattr(outcome, "seq", None), isinstance(outcome, Duplicate))
+
+
+def _nothing(outcome: Any) -> None:
+    return None
+
+
+def _key(key: str | None) -> str | None:
+    return None if key is None else checked_id(key, "idempotency key")

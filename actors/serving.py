@@ -1,0 +1,39 @@
+"""Serving a store: a host, and the door at which other processes ask it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from looms.actors import logs
+from looms.actors.clock import Clock
+from looms.actors.doorbell import Doorbell
+from looms.actors.host import Host
+from looms.actors.options import Options
+from looms.actors.requests_served import RequestsServed
+from looms.reducers.registry import Registry
+from looms.snapshots.store import Store
+
+
+@asynccontextmanager
+async def serve(store: Store, code: Registry, clock: Clock, options: Options) -> AsyncIterator[Host]:
+    """Serve a store while inside.
+
+    Raises:
+        ModuleError: ``options.strict``, and there are runs whose definition is missing.
+    """
+    host = Host(store, code, clock, options)
+    doorbell = Doorbell(store.path, host.followers, RequestsServed(host).serve)
+    try:
+        async with anyio.create_task_group() as tasks:
+            host.begin(tasks)
+            tasks.start_soon(doorbell.run)
+            logs.info("host started", path=store.path)
+            try:
+                yield host
+            finally:
+                host.open = False
+                tasks.cancel_scope.cancel()
+    finally:
+        host.close()
+        logs.info("host stopped", path=store.path)

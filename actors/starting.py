@@ -1,0 +1,62 @@
+"""Starting a run."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from looms.actors.calls import Call
+from looms.actors.cell import Posted
+from looms.actors.errors import RunExists
+from looms.reducers.items import Start
+from looms.reducers.plan import Refused
+from looms.snapshots import heads
+
+if TYPE_CHECKING:
+    from looms.actors.group import Group
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """A job: begin a run, in a commit with all that follows from its start.
+
+    Attributes:
+        definition: the root's definition, which is in the registry.
+        input: the input, packed.
+        run_id: the run's id.
+        call: who starts it.
+        exists_ok: a run that is there already will do.
+    """
+
+    definition: str
+    input: bytes
+    run_id: str
+    call: Call[str]
+    exists_ok: bool = False
+
+    def __call__(self, group: "Group") -> None:
+        """Put it into a group."""
+        there = group.cell(self.run_id)
+        if there is not None:
+            if self.exists_ok:
+                group.answer(self.call, self.run_id)
+            else:
+                group.refuse(self.call, self._exists(there.head.definition, there.head.status))
+            return
+        head = heads.new(group.batch, self.run_id, self.definition, group.now)
+        cell = group.begin(head)
+        (outcome,) = group.turn(cell, [Posted(Start(self.input))])
+        if isinstance(outcome, Refused):
+            group.refuse(self.call, outcome.error)
+            return
+        group.retained.greet(group, cell)
+        group.answer(self.call, self.run_id)
+
+    def refuse(self, error: BaseException) -> None:
+        """Tell whoever asked for it."""
+        if self.call.request is None:
+            self.call.refuse(error)
+
+    def _exists(self, definition: str, status: str) -> RunExists:
+        return RunExists(
+            f"run {self.run_id} exists: a {definition}, {status}; choose another run_id, or pass exists='return' "
+            "to get the one that is there"
+        )

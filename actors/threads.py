@@ -1,0 +1,51 @@
+"""Handlers that are not async run in threads, which cannot be stopped: whoever gives one up must know when it ends."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+
+class Threads:
+    """The threads of the handlers of one effect.
+
+    Args:
+        most: how many there are at most, of those that somebody waits for.
+        ended: is told, on the event loop, when a handler ends that was given up.
+
+    Attributes:
+        abandoned: how many handlers still run that were given up: cancelled, or out of time.
+    """
+
+    def __init__(self, most: int, ended: Callable[[], None]) -> None:
+        self.abandoned = 0
+        self._limiter = anyio.CapacityLimiter(most)
+        self._ended = ended
+
+    async def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function returns in a thread. When this is cancelled the function goes on, as an abandoned one."""
+        given_up = finished = False
+
+        def finish() -> None:
+            nonlocal finished
+            finished = True
+            if given_up:
+                self.abandoned -= 1
+                self._ended()
+
+        def run() -> Any:
+            try:
+                return function(*args)
+            finally:
+                with suppress(RuntimeError):  # the event loop is over: nobody keeps count any more
+                    anyio.from_thread.run_sync(finish)
+
+        try:
+            return await anyio.to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
+        finally:
+            if not finished:
+                given_up = True
+                self.abandoned += 1
