@@ -9,7 +9,9 @@ from struct import Struct, error
 
 from looms.snapshots.errors import StoreFormatError
 
-TRAILING = 256  # pages at the end that LMDB may never have written, since they were free again at once
+# Pages at the end that LMDB may never have written, since they were free again at once. A host adds them with its next
+# commit (`room.py`) or when it closes, so they are missing only where it was killed.
+TRAILING = 16
 
 _FORMAT = 1  # LMDB 0.9's, of all its versions
 _MAGIC = 0xBEEFC0DE
@@ -21,8 +23,10 @@ _META = Struct("=16x I I")
 _REST = Struct("=8x 8x I 44x 48x Q Q")
 
 
-def check(path: str, name: str) -> bool:
+def check(path: str, name: str, missing: int = 0) -> bool:
     """Check the LMDB file `name` of the store in the folder `path`, changing nothing. Return whether it has content.
+
+    So many pages may be missing at its end.
 
     Raises:
         StoreFormatError: it is not LMDB's, of another version of it, damaged, or cut short.
@@ -40,7 +44,7 @@ def check(path: str, name: str) -> bool:
         # The size after the pages: a writer makes the file longer before it says so in them.
         pages = os.fstat(file.fileno()).st_size // size
     used = max(last, other_last) + 1
-    if used - pages > TRAILING:
+    if used - pages > missing:
         raise _damaged(path, name, f"it was cut short: of {used} pages in use it has {pages}")
     return True
 

@@ -26,7 +26,7 @@ from looms.snapshots.folder import Found
 from looms.snapshots.formats import prepared_tables
 from looms.snapshots.room import Room
 from looms.snapshots.tables import Table
-from looms.snapshots.translation import NOT_ALLOWED, means, translated
+from looms.snapshots.translation import NOT_ALLOWED, means, translated, translating
 from looms.snapshots.view import Handles, View
 
 Durability = Literal["commit", "relaxed"]
@@ -48,34 +48,36 @@ Changes = tuple[Table, list[bytes], list[tuple[bytes, bytes]]]
 class _Shared:
     """The one LMDB environment that this process has open on a folder, and how many handles use it."""
 
-    def __init__(
-        self, identity: tuple[int, int], lmdb_environment: lmdb.Environment, handles: Handles, room: Room
-    ) -> None:
-        self.identity = identity
+    def __init__(self, lmdb_environment: lmdb.Environment, handles: Handles, room: Room) -> None:
         self.lmdb = lmdb_environment
         self.handles = handles
         self.room = room
+        self.readonly = lmdb_environment.flags()["readonly"]
         self.users = 0
         self.forked = False
 
 
+# By the data file, which is held open, so that no other file can get its identity: a folder that was removed and made
+# again is another one. A child process keeps what it inherited, since closing that would reach into the parent's.
 _open: dict[tuple[int, int], _Shared] = {}
 _opening = threading.Lock()
 
 
 def _after_fork_in_child() -> None:
-    """A map, its locks and its reader slots are the parent's: the child's handles refuse, and it may open its own."""
+    """The map, the locks and the reader slots are the parent's: here they are only refused."""
     global _opening
     _opening = threading.Lock()  # the parent's may be held by a thread that the child does not have
     for shared in _open.values():
         shared.forked = True
-    _inherited.extend(_open.values())  # kept, so that nothing of the parent's is closed here
-    _open.clear()
 
 
-_inherited: list[_Shared] = []
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+_FORKED = (
+    "the store was opened by the process that this one was forked from, and what is open cannot be used after a fork. "
+    "Fork before opening it, or open it in a process that was started afresh (multiprocessing's `spawn`)."
+)
 
 
 class Environment:
@@ -115,32 +117,31 @@ class Environment:
             raise StoreNotFound(f"{self.path}: there is no store. A runtime that opens this path makes one.")
         if found is Found.NOTHING:
             folder.make(self.path)
-        status = os.stat(self.path)
-        identity = (status.st_dev, status.st_ino)
         with _opening:
-            shared = _open.get(identity)
+            identity = folder.identity(self.path)
+            shared = None if identity is None else _open.get(identity)
             if shared is None:
-                shared = self._opened(identity, map_size, durability, readahead)
-            if create and shared.lmdb.flags()["readonly"]:
+                shared = self._opened(map_size, durability, readahead)
+            elif shared.forked:
+                raise StoreClosed(f"{self.path}: {_FORKED}")
+            if create and shared.readonly:
                 raise StoreError(f"{self.path}: the folder can only be read, so no host can write there.")
             shared.users += 1
-            _open[identity] = shared
+            _open[shared.room.identity] = shared
         self._shared = shared
         self._sync_after = durability == "commit" and not shared.lmdb.flags()["metasync"]
 
-    def _opened(
-        self, identity: tuple[int, int], map_size: int | None, durability: Durability, readahead: bool
-    ) -> _Shared:
-        with self._translating("opening the store"), ExitStack() as undo:
+    def _opened(self, map_size: int | None, durability: Durability, readahead: bool) -> _Shared:
+        with translating(self.path, "opening the store"), ExitStack() as undo:
             environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead)
             undo.callback(environment.close)
-            environment.reader_check()
-            folder.require_ours(environment, self.path)
             room = Room(environment, os.path.join(self.path, folder.DATA), self.path)
             undo.callback(room.close)
+            environment.reader_check()
+            folder.require_ours(environment, self.path)
             handles = prepared_tables(environment, self.path)
             undo.pop_all()
-        return _Shared(identity, environment, handles, room)
+        return _Shared(environment, handles, room)
 
     def _lmdb(self, map_size: int, durability: Durability, readahead: bool) -> lmdb.Environment:
         def opened(readonly: bool, lock: bool) -> lmdb.Environment:
@@ -208,6 +209,13 @@ class Environment:
         with self._translating("clearing stale readers"):
             return shared.lmdb.reader_check()
 
+    def readers(self) -> int:
+        """Return how many reader slots are taken, by views of all processes, also of some that died."""
+        shared = self._usable()
+        with self._translating("counting readers"):
+            # Two lines of heading, or one that says that there are none.
+            return max(len(shared.lmdb.readers().splitlines()) - 1, 0)
+
     def close(self) -> None:
         """Let go of the environment; the last handle of the process closes it. Closing twice is harmless."""
         with _opening:
@@ -219,19 +227,19 @@ class Environment:
                 return
             shared.users -= 1
             if shared.users == 0:
-                del _open[shared.identity]
-                shared.lmdb.close()
-                shared.room.close()
+                del _open[shared.room.identity]
+                with ExitStack() as all_of_it:
+                    all_of_it.callback(shared.room.close)
+                    all_of_it.callback(shared.lmdb.close)
+                    if not shared.readonly:
+                        shared.room.complete()
 
     def _usable(self) -> _Shared:
         shared = self._shared
         if self._closed:
             raise StoreClosed(f"{self.path}: the store was closed. Open it again to use it.")
         if shared.forked:
-            raise StoreClosed(
-                f"{self.path}: the store was opened by the parent process; what is open cannot be used after a fork. "
-                "Open it in this process."
-            )
+            raise StoreClosed(f"{self.path}: {_FORKED}")
         return shared
 
     @contextmanager

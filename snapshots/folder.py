@@ -11,7 +11,7 @@ import lmdb
 
 from looms.snapshots import datafile
 from looms.snapshots.errors import StoreError, StoreFormatError
-from looms.snapshots.translation import translated
+from looms.snapshots.translation import translated, translating
 
 DATA, LOCK = "data.mdb", "lock.mdb"
 
@@ -36,7 +36,8 @@ def look(path: str) -> Found:
     """
     try:
         names = set(os.listdir(path))
-        if DATA not in names or not datafile.check(path, DATA):  # or its creation died before the first write
+        # A file without content: its creation died before the first write.
+        if DATA not in names or not datafile.check(path, DATA, datafile.TRAILING if LOCK in names else 0):
             return _empty(path, names - {DATA})
     except FileNotFoundError:
         return Found.NOTHING
@@ -47,6 +48,15 @@ def look(path: str) -> Found:
     if LOCK not in names:
         _look_inside(path)
     return Found.STORE
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Return what tells the store in the folder `path` from all others, by whatever path it is named; None for none."""
+    try:
+        status = os.stat(os.path.join(path, DATA))
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _empty(path: str, names: set[str]) -> Found:
@@ -62,11 +72,11 @@ def _empty(path: str, names: set[str]) -> Found:
 
 def _look_inside(path: str) -> None:
     """Read LMDB's files without its lock file. As there is none, no other process has them open."""
-    try:
-        with lmdb.open(path, readonly=True, lock=False, create=False, max_dbs=1) as environment:
-            require_ours(environment, path)
-    except lmdb.Error as error:
-        raise translated(error, path, "opening the store") from error
+    with (
+        translating(path, "opening the store"),
+        lmdb.open(path, readonly=True, lock=False, create=False, max_dbs=1) as environment,
+    ):
+        require_ours(environment, path)
 
 
 def require_ours(environment: lmdb.Environment, path: str) -> None:

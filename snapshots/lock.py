@@ -39,9 +39,11 @@ class WriterLock:
             StoreError: the folder does not allow it.
         """
         self.path = folder
-        self._fd = -1
+        self._fd = self._folder = -1
         try:
-            status = os.stat(folder)
+            # Held open, so that no other folder gets its identity meanwhile.
+            self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            status = os.fstat(self._folder)
             self._identity = (status.st_dev, status.st_ino)
             with _held_lock:
                 # The file would say the same, unless somebody has removed it.
@@ -50,18 +52,23 @@ class WriterLock:
                 self._fd = _locked(folder)
                 os.pwrite(self._fd, _signature(), 0)
                 _held.add(self)
-        except OSError as error:
+        except BaseException as error:
             self.close()
-            raise translated(error, folder, "taking the store's lock") from error
+            if isinstance(error, OSError):
+                raise translated(error, folder, "taking the store's lock") from error
+            raise
 
     def close(self) -> None:
         """Let the next host in. Closing twice is harmless."""
         with _held_lock:
-            fd, self._fd = self._fd, -1
+            fd, folder = self._fd, self._folder
+            self._fd = self._folder = -1
             _held.discard(self)
         if fd >= 0:
             os.ftruncate(fd, 0)  # whoever finds the lock taken from now on is not told about us
             os.close(fd)
+        if folder >= 0:
+            os.close(folder)
 
 
 def _locked(folder: str) -> int:
@@ -155,8 +162,9 @@ def _after_fork_in_child() -> None:
     global _held_lock
     _held_lock = threading.Lock()
     for lock in list(_held):
-        fd, lock._fd = lock._fd, -1
-        os.close(fd)
+        os.close(lock._fd)
+        os.close(lock._folder)
+        lock._fd = lock._folder = -1
     _held.clear()
 
 

@@ -39,10 +39,11 @@ class Room:
         # LMDB keeps no locks on this file, only on its lock file; so opening and closing it is harmless.
         self._fd = os.open(data, (os.O_RDONLY if environment.flags()["readonly"] else os.O_RDWR) | os.O_CLOEXEC)
         try:
-            self._allocated = os.fstat(self._fd).st_size // self._page
-            # Reading a map behind the file's end kills the process, and LMDB may have left its last pages unwritten.
+            status = os.fstat(self._fd)
+            self.identity = (status.st_dev, status.st_ino)
+            self._allocated = status.st_size // self._page
             if not environment.flags()["readonly"]:
-                self._grow(self._used())
+                self.complete()
         except BaseException:
             os.close(self._fd)
             raise
@@ -53,6 +54,16 @@ class Room:
 
     def _used(self) -> int:
         return self._environment.info()["last_pgno"] + 1
+
+    def complete(self) -> None:
+        """See to it that the file is as long as its pages in use; a commit does it for those before it.
+
+        LMDB may leave its last pages unwritten, and reading a map behind the file's end kills the process.
+        """
+        used = self._used()
+        if used > self._allocated:
+            self._allocated = os.fstat(self._fd).st_size // self._page
+            self._grow(used)
 
     def require(self, txn: "lmdb.Transaction[bytes]", handles: "Handles", size: int, urgent: bool) -> None:
         """Check that a commit that writes rows of `size` bytes leaves the reserve alone; one that is `urgent` need not.

@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import lmdb
 
@@ -41,6 +43,15 @@ def translated(error: lmdb.Error | OSError, path: str, doing: str) -> StoreError
     if isinstance(error, _DAMAGE):
         return StoreFormatError(f"{path}: {doing} failed, the store's files are damaged ({error}). Restore a copy.")
     return StoreError(f"{path}: {doing} failed: {error}.")
+
+
+@contextmanager
+def translating(path: str, doing: str) -> Iterator[None]:
+    """Raise what LMDB or the system raises in this block as the `StoreError` that it means."""
+    try:
+        yield
+    except (lmdb.Error, OSError) as error:
+        raise translated(error, path, doing) from error
 
 
 def _disk_is_full(path: str) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, cast
 
 import lmdb
 
-from looms.snapshots.errors import StoreError
+from looms.snapshots.errors import StoreClosed, StoreError
 from looms.snapshots.seals import damaged, unseal, unseal_all
 from looms.snapshots.tables import Table
 
@@ -49,8 +49,9 @@ class View:
         self.close()
 
     def close(self) -> None:
-        """End the transaction and let its pages go. Closing twice is harmless."""
-        self._txn.abort()
+        """End the transaction and let its pages and its reader's slot go. Closing twice is harmless."""
+        txn, self._txn = self._txn, cast("lmdb.Transaction[bytes]", _Over(self.path))
+        txn.abort()
 
     def get(self, table: Table, key: bytes) -> bytes | None:
         try:
@@ -124,6 +125,21 @@ class View:
         if table.valued:
             return unseal_all(table, rows, self.path)
         return [(key, self._body(table, key, value)) for key, value in rows]
+
+
+class _Over:
+    """Stands for the transaction of a closed view. LMDB's is dropped: it keeps its slot as long as it is there."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def abort(self) -> None:
+        """It is over."""
+
+    def __getattr__(self, name: str) -> object:
+        raise StoreClosed(
+            f"{self._path}: the view is closed; what it can show was to be read before. Begin another one."
+        )
 
 
 def _placed(cursor: "lmdb.Cursor[bytes]", low: bytes, high: bytes | None, reverse: bool) -> bool:

@@ -1,0 +1,216 @@
+"""What is not a store is refused and left exactly as it was."""
+
+import os
+import shutil
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import lmdb
+import msgspec
+import pytest
+
+from looms.snapshots.environment import Environment
+from looms.snapshots.errors import StoreError, StoreFormatError, StoreNotFound
+from looms.snapshots.seals import seal
+from looms.snapshots.store import Store
+from looms.snapshots.tables import META
+from tests.snapshots.stories import start
+
+
+def snapshot(path: Path) -> dict[str, bytes]:
+    """Return the name and content of everything below a path."""
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def open_store(path: Path) -> None:
+    Store(path).close()
+
+
+def open_environment(path: Path) -> None:
+    Environment(path).close()
+
+
+@pytest.fixture(params=[open_store, open_environment], ids=["host", "reader"])
+def opening(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    """Both ways to open a store."""
+    found: Callable[[Path], None] = request.param
+    return found
+
+
+def make_store(folder: Path) -> None:
+    with Store(folder) as store:
+        batch = store.new_batch()
+        start(batch, "r1", [b"x" * 1_000] * 1_000)
+        store.commit(batch)
+
+
+PAGE = struct.pack("=8x H H 4x", 0, 8)  # the header of one of LMDB's first pages
+
+
+def meta(magic: int = 0xBEEFC0DE, version: int = 1, size: int = 4_096, last: int = 1) -> bytes:
+    """Return such a page."""
+    page = PAGE + struct.pack("=I I 8x 8x I 44x 48x Q Q", magic, version, size, last, 0)
+    return page.ljust(4_096, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"minutes of the meeting\n" * 1_000, "not an LMDB file"),
+        (b"x", "not an LMDB file"),
+        (b"\0" * 8_192, "not an LMDB file"),
+        (meta(), "incomplete|not an LMDB"),
+        (meta() + b"\0" * 4_096, "not an LMDB file"),
+        (meta(version=3) * 2, "format 3"),
+        (meta(size=0) * 2, "0 bytes"),
+        (meta(size=3_000) * 2, "3000 bytes"),
+        (meta(size=8_192) + b"\0" * 4_096 + meta(), "do not agree"),
+        (meta(last=1_000) * 2, "cut short"),
+        (meta(last=2**63) * 2, "cut short"),
+    ],
+)
+def test_a_file_that_is_not_a_stores_is_refused(
+    folder: Path, content: bytes, says: str, opening: Callable[[Path], None]
+) -> None:
+    folder.mkdir()
+    (folder / "data.mdb").write_bytes(content)
+    (folder / "other").write_text("mine")
+    before = snapshot(folder)
+    with pytest.raises(StoreFormatError, match=f"(?s)store.looms.*({says})"):
+        opening(folder)
+    assert snapshot(folder) == before
+
+
+def test_a_database_whose_tables_are_nonsense_is_damaged(folder: Path, opening: Callable[[Path], None]) -> None:
+    folder.mkdir()
+    (folder / "data.mdb").write_bytes(meta() * 4)
+    with pytest.raises(StoreFormatError, match=r"store\.looms.*damaged"):
+        opening(folder)
+
+
+def test_a_folder_of_other_things_is_refused(folder: Path, opening: Callable[[Path], None]) -> None:
+    folder.mkdir()
+    (folder / "holiday.jpg").write_text("a beach")
+    with pytest.raises(StoreFormatError, match=r"holiday\.jpg"):
+        opening(folder)
+    assert snapshot(folder) == {"holiday.jpg": b"a beach"}
+
+
+def test_a_file_in_place_of_the_folder_is_refused(folder: Path, opening: Callable[[Path], None]) -> None:
+    folder.write_text("mine")
+    with pytest.raises(StoreFormatError, match="a store is a folder"):
+        opening(folder)
+    assert folder.read_text() == "mine"
+
+
+@pytest.mark.parametrize("with_lock_file", [True, False])
+def test_the_database_of_another_program_is_refused(
+    folder: Path, with_lock_file: bool, opening: Callable[[Path], None]
+) -> None:
+    folder.mkdir()
+    with lmdb.open(str(folder), max_dbs=2) as other, other.begin(write=True) as txn:
+        txn.put(b"theirs", b"1", db=other.open_db(b"things", txn))
+    if not with_lock_file:
+        (folder / "lock.mdb").unlink()
+    before = snapshot(folder)
+    with pytest.raises(StoreFormatError, match="another program"):
+        opening(folder)
+    after = snapshot(folder)
+    for names in (before, after):  # LMDB notes its readers in its lock file, where there is one
+        if with_lock_file:
+            del names["lock.mdb"]
+    after.pop("lock", None) if with_lock_file else None
+    assert after == before
+
+
+def test_a_missing_parent_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no folder .*nowhere"):
+        Store(tmp_path / "nowhere" / "store.looms")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_came_to_read_makes_nothing(folder: Path) -> None:
+    with pytest.raises(StoreNotFound, match=r"store\.looms: there is no store"):
+        Environment(folder)
+    assert not folder.exists()
+    folder.mkdir()
+    with pytest.raises(StoreNotFound):
+        Environment(folder)
+    assert snapshot(folder) == {}
+
+
+@pytest.mark.parametrize("left", [(), ("lock",), ("lock", "lock.mdb"), ("lock", "data.mdb")])
+def test_a_creation_that_died_half_way_is_begun_again(folder: Path, left: tuple[str, ...]) -> None:
+    folder.mkdir()
+    for name in left:
+        (folder / name).touch()
+    make_store(folder)
+    open_environment(folder)
+
+
+def test_a_creation_that_died_before_the_tables_were_made_is_begun_again(folder: Path) -> None:
+    folder.mkdir()
+    lmdb.open(str(folder)).close()
+    make_store(folder)
+
+
+def test_a_store_of_a_newer_version_is_refused_and_named(folder: Path, opening: Callable[[Path], None]) -> None:
+    make_store(folder)
+    with lmdb.open(str(folder), max_dbs=64) as raw, raw.begin(write=True) as txn:
+        body = msgspec.msgpack.encode([2, "7.1.0", "and more"])
+        txn.put(b"format", seal(META, b"format", body), db=raw.open_db(b"meta", txn))
+    before = (folder / "data.mdb").read_bytes()
+    with pytest.raises(StoreFormatError, match=r"format 2, written by looms 7\.1\.0"):
+        opening(folder)
+    assert (folder / "data.mdb").read_bytes() == before
+
+
+@pytest.mark.parametrize("value", [None, b"", b"nonsense", seal(META, b"format", b"\xc1")])
+def test_a_store_that_does_not_say_its_format_is_refused(
+    folder: Path, value: bytes | None, opening: Callable[[Path], None]
+) -> None:
+    make_store(folder)
+    with lmdb.open(str(folder), max_dbs=64) as raw, raw.begin(write=True) as txn:
+        table = raw.open_db(b"meta", txn)
+        txn.delete(b"format", db=table) if value is None else txn.put(b"format", value, db=table)
+    with pytest.raises(StoreFormatError, match=r"store\.looms"):
+        opening(folder)
+
+
+def test_a_store_without_one_of_its_tables_is_refused(folder: Path, opening: Callable[[Path], None]) -> None:
+    make_store(folder)
+    with lmdb.open(str(folder), max_dbs=64) as raw, raw.begin(write=True) as txn:
+        txn.drop(raw.open_db(b"timers", txn))
+    with pytest.raises(StoreFormatError, match="'timers'"):
+        opening(folder)
+
+
+@pytest.mark.parametrize("kept", [0.999, 0.9, 0.5, 0.1])
+def test_a_copy_that_was_cut_short_is_refused(folder: Path, kept: float, opening: Callable[[Path], None]) -> None:
+    make_store(folder)
+    data = folder / "data.mdb"
+    with lmdb.open(str(folder)) as raw:
+        used = (raw.info()["last_pgno"] + 1) * 4_096
+    copy = folder.with_name("copy.looms")
+    copy.mkdir()
+    shutil.copy(data, copy)
+    os.truncate(copy / "data.mdb", int(used * kept))
+    before = snapshot(copy)
+    with pytest.raises(StoreFormatError, match="cut short"):
+        opening(copy)
+    assert snapshot(copy) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_can_only_be_read_is_read(folder: Path) -> None:
+    make_store(folder)
+    for path in (*folder.iterdir(), folder):
+        path.chmod(0o555)
+    try:
+        with pytest.raises(StoreError):
+            Store(folder)
+        open_environment(folder)
+    finally:
+        folder.chmod(0o755)
