@@ -180,6 +180,11 @@ class Dispatcher:
             pursued.hurry.set()
         return pursued is not None
 
+    @property
+    def in_threads(self) -> int:
+        """How many handlers are in threads, and waited for."""
+        return sum(lane.threads.waited_for for lane in self._lanes.values())
+
     def _start(self, task: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
         if self._tasks is not None:
             self._tasks.start_soon(task, *args)

@@ -60,6 +60,7 @@ class Host:
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.committer.add)
         self.open = False
+        self.activity = 0  # grows with all that happens: whoever waits for quiet compares
 
     def begin(self, tasks: TaskGroup) -> None:
         """Begin to serve, in a task group that ends with the host.
@@ -148,6 +149,7 @@ class Host:
 
     def _committed(self, group: Group) -> None:
         """A group is on disk: begin what it asked for."""
+        self.activity += 1
         for number, key in group.ended:
             self.dispatcher.end(number, key)
         for asked in group.asked.values():

@@ -13,7 +13,7 @@ from looms.actors.calls import Answer
 from looms.reducers.errors import LoomsError, ReducerError
 
 
-class StartRun(msgspec.Struct, frozen=True, tag="start"):
+class StartRun(msgspec.Struct, frozen=True, tag_field="request", tag="start"):
     """Start a run; the input is JSON."""
 
     definition: str
@@ -22,7 +22,7 @@ class StartRun(msgspec.Struct, frozen=True, tag="start"):
     exists: str = "error"
 
 
-class SignalRun(msgspec.Struct, frozen=True, tag="signal"):
+class SignalRun(msgspec.Struct, frozen=True, tag_field="request", tag="signal"):
     """Send an event to a run; the payload is JSON."""
 
     run_id: str
@@ -32,7 +32,7 @@ class SignalRun(msgspec.Struct, frozen=True, tag="signal"):
     retain: float | None = None
 
 
-class PublishEvent(msgspec.Struct, frozen=True, tag="publish"):
+class PublishEvent(msgspec.Struct, frozen=True, tag_field="request", tag="publish"):
     """Publish an event; the payload is JSON."""
 
     type: str
@@ -41,7 +41,7 @@ class PublishEvent(msgspec.Struct, frozen=True, tag="publish"):
     retain: float | None = None
 
 
-class CancelRun(msgspec.Struct, frozen=True, tag="cancel"):
+class CancelRun(msgspec.Struct, frozen=True, tag_field="request", tag="cancel"):
     """Cancel a run."""
 
     run_id: str
@@ -49,26 +49,26 @@ class CancelRun(msgspec.Struct, frozen=True, tag="cancel"):
     grace: float
 
 
-class ResumeRun(msgspec.Struct, frozen=True, tag="resume"):
+class ResumeRun(msgspec.Struct, frozen=True, tag_field="request", tag="resume"):
     """Resume a suspended run."""
 
     run_id: str
 
 
-class DeleteRun(msgspec.Struct, frozen=True, tag="delete"):
+class DeleteRun(msgspec.Struct, frozen=True, tag_field="request", tag="delete"):
     """Delete a run that is over."""
 
     run_id: str
 
 
-class RetryEffect(msgspec.Struct, frozen=True, tag="retry"):
+class RetryEffect(msgspec.Struct, frozen=True, tag_field="request", tag="retry"):
     """Try an outstanding effect now."""
 
     run_id: str
     effect_id: str
 
 
-class SettleEffect(msgspec.Struct, frozen=True, tag="settle"):
+class SettleEffect(msgspec.Struct, frozen=True, tag_field="request", tag="settle"):
     """Settle an outstanding effect by hand; the payload is JSON."""
 
     run_id: str

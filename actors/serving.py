@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio
-
 from looms.actors import logs
+from looms.actors.background import background
 from looms.actors.clock import Clock
 from looms.actors.doorbell import Doorbell
 from looms.actors.host import Host
@@ -25,7 +24,7 @@ async def serve(store: Store, code: Registry, clock: Clock, options: Options) ->
     host = Host(store, code, clock, options)
     doorbell = Doorbell(store.path, host.followers, RequestsServed(host).serve)
     try:
-        async with anyio.create_task_group() as tasks:
+        async with background() as tasks:
             host.begin(tasks)
             tasks.start_soon(doorbell.run)
             logs.info("host started", path=store.path)
@@ -33,7 +32,6 @@ async def serve(store: Store, code: Registry, clock: Clock, options: Options) ->
                 yield host
             finally:
                 host.open = False
-                tasks.cancel_scope.cancel()
     finally:
         host.close()
         logs.info("host stopped", path=store.path)

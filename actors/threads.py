@@ -17,11 +17,13 @@ class Threads:
         ended: is told, on the event loop, when a handler ends that was given up.
 
     Attributes:
+        waited_for: how many handlers run in a thread, or wait for one.
         abandoned: how many handlers still run that were given up: cancelled, or out of time.
     """
 
     def __init__(self, most: int, ended: Callable[[], None]) -> None:
         self.abandoned = 0
+        self.waited_for = 0
         self._limiter = anyio.CapacityLimiter(most)
         self._ended = ended
 
@@ -43,9 +45,11 @@ class Threads:
                 with suppress(RuntimeError):  # the event loop is over: nobody keeps count any more
                     anyio.from_thread.run_sync(finish)
 
+        self.waited_for += 1
         try:
             return await anyio.to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
         finally:
+            self.waited_for -= 1
             if not finished:
                 given_up = True
                 self.abandoned += 1

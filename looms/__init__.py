@@ -1,1 +1,91 @@
-"""Looms: an event-sourced actor runtime. What users import: the runtime, modules, instructions, errors."""
+"""Looms: an event-sourced actor runtime.
+
+Everything that an application needs is importable from here; what its tests need, from ``looms.testing``.
+"""
+
+from msgspec.structs import replace
+
+from looms.actors.clock import Clock, SystemClock
+from looms.actors.errors import (
+    RunActive,
+    RunCancelled,
+    RunExists,
+    RunFailed,
+    RuntimeClosed,
+    UnknownEffect,
+    UnknownRun,
+)
+from looms.actors.publishing import Published
+from looms.actors.service import Receipt
+from looms.reader import Reader
+from looms.reducers.definitions import Definition, Projection, ReduceContext
+from looms.reducers.effects import Effect, EffectContext, Retry
+from looms.reducers.errors import (
+    InvalidEvent,
+    InvalidInput,
+    InvalidMatch,
+    LoomsError,
+    MailboxFull,
+    ModuleError,
+    ReducerError,
+    RunFinished,
+    RunSuspended,
+    SeqOutOfRange,
+    TurnTooLong,
+    UnknownEvent,
+)
+from looms.reducers.events import Event
+from looms.reducers.instructions import (
+    Instruction,
+    Reduced,
+    Step,
+    cancel,
+    cancelled,
+    complete,
+    emit,
+    fail,
+    invoke,
+    publish,
+    signal,
+    sleep,
+    spawn,
+    step,
+    wait,
+)
+from looms.reducers.lifecycle import (
+    CancelRequested,
+    ChildCancelled,
+    ChildCompleted,
+    ChildFailed,
+    EffectFailed,
+    SignalFailed,
+    Started,
+    TimedOut,
+)
+from looms.reducers.modules import Module
+from looms.reducers.records import Record
+from looms.reducers.state import State
+from looms.reducers.views import EffectState, Replay, RunState, ThreadState, WaitState
+from looms.run import Run
+from looms.run_reading import RunReading
+from looms.runtime import Runtime
+from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
+from looms.summaries import Commit, RunSummary, Snapshot, Turn
+
+MINUTE = 60
+HOUR = 3_600
+DAY = 86_400
+
+__all__ = [
+    "DAY", "HOUR", "MINUTE",
+    "CancelRequested", "ChildCancelled", "ChildCompleted", "ChildFailed", "Clock", "Commit", "Definition", "Effect",
+    "EffectContext", "EffectFailed", "EffectState", "Event", "Instruction", "InvalidEvent", "InvalidInput", "InvalidMatch",
+    "LoomsError", "MailboxFull", "Module", "ModuleError", "Projection", "Published", "Reader", "Receipt", "Record",
+    "ReduceContext", "Reduced", "ReducerError", "Replay", "Retry", "Run", "RunActive", "RunCancelled", "RunExists",
+    "RunFailed", "RunFinished", "RunReading", "RunState", "RunSummary", "RunSuspended", "Runtime", "RuntimeClosed",
+    "SeqOutOfRange", "SignalFailed", "Snapshot", "Started", "State", "Step", "StoreClosed", "StoreError",
+    "StoreFormatError", "StoreFull", "StoreInUse", "StoreNotFound", "SystemClock", "ThreadState", "TimedOut", "Turn",
+    "TurnTooLong", "UnknownEffect", "UnknownEvent", "UnknownRun", "WaitState",
+    "cancel", "cancelled", "complete", "emit", "fail", "invoke", "publish", "replace", "signal", "sleep", "spawn", "step",
+    "wait",
+]  # fmt: skip

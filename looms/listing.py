@@ -1,0 +1,80 @@
+"""Lists of runs."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from anyio import lowlevel
+
+from looms.reducers.definitions import Definition
+from looms.reducers.errors import InvalidInput, closest
+from looms.reducers.registry import Registry
+from looms.snapshots import heads
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head
+from looms.source import Source
+from looms.summaries import RunSummary
+
+PAGE = 256
+
+
+async def list_runs(
+    source: Source, definition: Definition[Any, Any, Any] | str | None, status: str | None, limit: int | None
+) -> AsyncIterator[RunSummary]:
+    """The runs of a definition and a status, in the order in which they were started.
+
+    Raises:
+        InvalidInput: a status that there is not, or a limit below 0.
+    """
+    if status is not None and status not in heads.STATUSES:
+        hint = closest(status, heads.STATUSES)
+        raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
+    if limit is not None and (type(limit) is not int or limit < 0):
+        raise InvalidInput(f"limit={limit!r}; give a whole number from 0")
+    name = definition.name if isinstance(definition, Definition) else definition
+    after, left = 0, limit
+    while left is None or left > 0:
+        size = PAGE if left is None else min(left, PAGE)
+        with source.view() as view:
+            page = list(_page(view, source.code, name, status, after, size))
+        for summary, number in page:
+            yield summary
+            after = number
+        if len(page) < size:
+            return
+        left = None if left is None else left - len(page)
+        await lowlevel.checkpoint()
+
+
+def _page(
+    view: Reading, code: Registry | None, name: str | None, status: str | None, after: int, size: int
+) -> Iterator[tuple[RunSummary, int]]:
+    """A page of runs, and their numbers."""
+    lost = _lost(view, code)
+    if status in heads.UNFINISHED and lost and (name is None or name in lost):
+        found = _with_lost(view, lost, name, status or "", after, size)
+    else:
+        found = heads.list_runs(view, name, status, after, size)
+    for head in found:
+        shown = "suspended" if head.definition in lost and head.status in heads.UNFINISHED else head.status
+        yield (
+            RunSummary(head.run_id, head.definition, shown, head.seq, head.started_at, head.updated_at),
+            head.number,
+        )
+
+
+def _lost(view: Reading, code: Registry | None) -> set[str]:
+    """The definitions that runs have and today's code has not: their runs are suspended until it is back."""
+    if code is None:
+        return set()
+    return {name for name in heads.definition_names(view) if name not in code.definitions}
+
+
+def _with_lost(view: Reading, lost: set[str], name: str | None, status: str, after: int, size: int) -> list[Head]:
+    """A page of the runs of one unfinished status, where runs of lost definitions count as suspended."""
+    names = heads.definition_names(view) if name is None else [name]
+    found: list[Head] = []
+    for one in names:
+        stored = [status] if one not in lost else list(heads.UNFINISHED) if status == "suspended" else []
+        for stored_status in stored:
+            found += heads.list_runs(view, one, stored_status, after, size)
+    return sorted(found, key=lambda head: head.number)[:size]

@@ -1,0 +1,118 @@
+"""Reading a store that another process may be writing."""
+
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+
+from looms.actors.background import background
+from looms.actors.doorbell import ring
+from looms.actors.errors import RuntimeClosed
+from looms.actors.followers import Followers
+from looms.commits import read_commits
+from looms.listing import list_runs
+from looms.reducers.definitions import Definition
+from looms.reducers.modules import Module
+from looms.reducers.registry import Registry
+from looms.run_reading import RunReading
+from looms.snapshots.environment import Environment
+from looms.snapshots.view import View
+from looms.summaries import Commit, RunSummary
+
+LOOK = 1.0  # seconds between looks for a host
+
+
+class Reader:
+    """The reading half of a runtime, beside whoever writes::
+
+        async with looms.Reader("orders.looms", modules=[payments, orders]) as reader:
+            state = await reader.run("o1").state()
+
+    Args:
+        path: the store's folder.
+        modules: the application's modules. Without any, all is shown but states that are not in a snapshot.
+
+    Raises:
+        ModuleError: the modules do not fit together.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, modules: Iterable[Module] = ()) -> None:
+        self.path = os.fspath(path)
+        given = tuple(modules)
+        self._code = Registry(given) if given else None
+        self._followers = Followers()
+        self._environment: Environment | None = None
+        self._open: AsyncExitStack | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the store for reading.
+
+        Raises:
+            StoreNotFound, StoreFormatError: there is no store, or one that this version does not know.
+        """
+        async with AsyncExitStack() as stack:
+            self._environment = Environment(self.path)
+            stack.callback(self._environment.close)
+            tasks = await stack.enter_async_context(background())
+            tasks.start_soon(self._listen)
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Close it; nobody else notices."""
+        opened, self._open = self._open, None
+        return None if opened is None else await opened.__aexit__(kind, error, trace)
+
+    def run(self, run_id: str) -> RunReading[Any]:
+        """The handle of a run, without looking whether it exists.
+
+        Raises:
+            InvalidInput: no run could have that id.
+        """
+        return RunReading(self, run_id)
+
+    def runs(
+        self,
+        *,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[RunSummary]:
+        """The runs, in the order in which they were started; as ``Runtime.runs``."""
+        return list_runs(self, definition, status, limit)
+
+    def commits(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Commit]:
+        """Everything that was recorded, commit by commit; as ``Runtime.commits``."""
+        return read_commits(self, after, follow)
+
+    @property
+    def code(self) -> Registry | None:
+        """Today's code, where modules were given."""
+        return self._code
+
+    def view(self) -> View:
+        """A short look at the store as of its last commit."""
+        if self._open is None or self._environment is None:
+            raise RuntimeClosed(f"the reader on {self.path} is not open; use it inside `async with looms.Reader(...)`")
+        return self._environment.view()
+
+    def next_commit(self, run_id: str | None = None) -> anyio.Event:
+        """What is set when there may be something new."""
+        return self._followers.next()
+
+    async def _listen(self) -> None:
+        """Be told of commits by the host, whenever there is one."""
+        while True:
+            try:
+                async with ring(self.path) as bell:
+                    while True:
+                        await bell.receive()
+                        self._followers.tell([])
+            except (OSError, anyio.EndOfStream, anyio.BrokenResourceError):
+                await anyio.sleep(LOOK)
+            self._followers.tell([])

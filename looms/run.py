@@ -1,0 +1,151 @@
+"""The handle of a run in a runtime that writes its store."""
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import anyio
+
+from looms.actors.errors import RunCancelled, RunFailed
+from looms.actors.service import Receipt, Service
+from looms.reducers.errors import ReducerError, RunSuspended
+from looms.reducers.events import Event
+from looms.reducers.views import RunState, view
+from looms.run_reading import RunReading
+
+if TYPE_CHECKING:
+    from looms.runtime import Runtime
+
+S = TypeVar("S")
+O = TypeVar("O")  # noqa: E741 - the output
+
+
+class Run(RunReading[S], Generic[S, O]):
+    """A run: signal it, wait for it, look at it. A handle, made without I/O by ``runtime.run(id)``.
+
+    Attributes:
+        id: the run's id.
+    """
+
+    def __init__(self, runtime: "Runtime", run_id: str) -> None:
+        super().__init__(runtime, run_id)
+        self._runtime = runtime
+
+    async def signal(self, *events: Event, key: str | None = None, retain: float | None = None) -> Receipt:
+        """Send events to the run: all of them in one turn, or none.
+
+        Args:
+            events: the events.
+            key: an idempotency key, 1 to 255 bytes of UTF-8: when it was there before, nothing is appended, and the
+                first delivery's receipt comes back. It stands for all the events.
+            retain: seconds to keep the events for a run that has not been started yet.
+
+        Returns:
+            A receipt, once it is on disk with all that follows from it.
+
+        Raises:
+            UnknownRun, RunFinished, RunSuspended: who should take it does not.
+            UnknownEvent, InvalidEvent: an event that cannot be recorded.
+            ReducerError: the code raised; nothing was appended.
+            MailboxFull: nobody takes it, and the mailbox holds as much as it may.
+            StoreFull: there is no room on the disk.
+        """
+        return await self._service().signal(self.id, events, key, retain).result()
+
+    async def result(self, timeout: float | None = None) -> O:
+        """Wait for the run's end, and return what its root completed with.
+
+        Args:
+            timeout: the most seconds to wait, of the caller's real time; 0 only looks.
+
+        Raises:
+            RunFailed, RunCancelled: it ended otherwise; ``reason`` says why.
+            RunSuspended: its code raised, and it waits to be resumed.
+            UnknownRun: there is no such run.
+            TimeoutError: it is not over yet.
+        """
+        with anyio.move_on_after(timeout) if timeout else anyio.CancelScope():
+            while True:
+                more = self._runtime.next_commit(self.id)
+                now = await self.inspect()
+                if now.status not in ("running", "waiting"):
+                    return _output(now)  # type: ignore[no-any-return]
+                if timeout is not None and timeout <= 0:
+                    break
+                await more.wait()
+        raise TimeoutError(f"run {self.id} is not over after {timeout} s")
+
+    async def inspect(self) -> RunState:
+        """The run as it is now: status, threads, waits, outstanding effects, mailbox.
+
+        Raises:
+            UnknownRun: there is no such run.
+            ReducerError: today's code cannot fold it.
+        """
+        cell = await self._runtime.host.settled(self.id)
+        if isinstance(cell.problem, ReducerError):
+            raise cell.problem
+        return view(cell.run, cell.suspended)
+
+    async def cancel(self, reason: str = "", *, grace: float = 30) -> None:
+        """Have the run end.
+
+        A root whose reducer handles ``CancelRequested`` gets it, and may act until it ends or the grace is over; any
+        other run is cancelled in this very record. A second call during the grace changes nothing.
+
+        Args:
+            reason: why, for the record.
+            grace: seconds that the run may take to end by itself.
+
+        Raises:
+            UnknownRun, RunFinished: there is nothing to cancel.
+        """
+        await self._service().cancel(self.id, reason, grace).result()
+
+    async def resume(self) -> None:
+        """Let a suspended run try again what its code could not take; returns when that was tried.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        await self._service().resume(self.id).result()
+
+    async def delete(self) -> None:
+        """Remove a run that is over, for good: log, keys, snapshots. Its id is free again.
+
+        Raises:
+            UnknownRun: there is no such run.
+            RunActive: it is not over.
+        """
+        await self._service().delete(self.id).result()
+
+    async def retry_effect(self, effect_id: str) -> None:
+        """Have an outstanding effect tried now, rather than when its next attempt is due.
+
+        Raises:
+            UnknownRun, UnknownEffect: there is no such effect.
+        """
+        await self._service().retry_effect(self.id, effect_id).result()
+
+    async def settle_effect(self, effect_id: str, *events: Event) -> None:
+        """End an outstanding effect by hand, as if its handler had returned these events.
+
+        Raises:
+            UnknownRun, UnknownEffect: there is no such effect.
+            UnknownEvent, InvalidEvent, ReducerError: as for a signal.
+        """
+        await self._service().settle_effect(self.id, effect_id, events).result()
+
+    def _service(self) -> Service:
+        return Service(self._runtime.host)
+
+
+def _output(ended: RunState) -> Any:
+    """What a run completed with, or the error that says how else it ended."""
+    if ended.status == "completed":
+        return ended.output
+    reason = ended.error or ""
+    said = f"run {ended.run_id} {{}}{': ' + reason if reason else ''}"
+    if ended.status == "failed":
+        raise RunFailed(said.format("failed"), reason=reason)
+    if ended.status == "cancelled":
+        raise RunCancelled(said.format("was cancelled"), reason=reason)
+    raise RunSuspended(said.format("is suspended"))

@@ -1,0 +1,181 @@
+"""The reading half of a run's handle: its log, its states at any seq, its snapshots."""
+
+from collections.abc import AsyncIterator
+from typing import Generic, TypeVar
+
+from anyio import lowlevel
+
+from looms.actors.cell import missing
+from looms.actors.jobs import unknown
+from looms.reducers.definitions import Projection
+from looms.reducers.entries import unpack_entry
+from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
+from looms.reducers.fold import fold
+from looms.reducers.ids import checked_id
+from looms.reducers.records import Record, record
+from looms.reducers.views import Replay, RunState, view
+from looms.snapshots import heads, history, log, snapshot_rows
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head
+from looms.source import Source
+from looms.summaries import Snapshot
+
+S = TypeVar("S")
+P = TypeVar("P")
+
+
+class RunReading(Generic[S]):
+    """A run to look at. A handle: made without I/O, and it may be of a run that does not exist.
+
+    Attributes:
+        id: the run's id.
+    """
+
+    def __init__(self, source: Source, run_id: str) -> None:
+        self._source = source
+        self.id = checked_id(run_id, "run id")
+
+    def __repr__(self) -> str:
+        return f"<run {self.id}>"
+
+    async def inspect(self) -> RunState:
+        """The run as it is now: status, threads, waits, outstanding effects, mailbox.
+
+        Raises:
+            UnknownRun: there is no such run.
+            ReducerError: today's code cannot fold it.
+        """
+        await lowlevel.checkpoint()
+        with self._source.view() as reading:
+            head = self._head(reading)
+            code = self._source.code
+            lost = code is not None and head.definition not in code.definitions
+            run = history.load(reading, head, None if lost else code).run
+        suspended = head.error if head.status == "suspended" else None
+        if lost and code is not None and run.end is None:
+            suspended = str(missing(head.definition, code))
+        return view(run, suspended)
+
+    async def state(self) -> S:
+        """The root thread's state.
+
+        Raises:
+            UnknownRun: there is no such run.
+            ReducerError: today's code cannot fold it.
+        """
+        return (await self.inspect()).state  # type: ignore[no-any-return]
+
+    async def replay_to(self, seq: int) -> Replay:
+        """One event revisited: the run before it and after it, folded by today's code, and what was decided then.
+
+        Never runs an effect and never writes.
+
+        Raises:
+            UnknownRun: there is no such run.
+            SeqOutOfRange: it has no record of that seq.
+            ReducerError: today's code cannot fold it.
+        """
+        await lowlevel.checkpoint()
+        with self._source.view() as reading:
+            head = self._head(reading)
+            if type(seq) is not int or not 1 <= seq <= head.seq:
+                raise SeqOutOfRange(f"seq {seq!r}: run {self.id} has records 1 to {head.seq}")
+            code = self._source.code
+            run = history.load(reading, head, code, seq - 1).run
+            before = view(run) if seq > 1 else None
+            entry = history.entry(reading, head, seq, code)
+            fold(run, entry, code)
+        revisited = record(entry, self.id)
+        return Replay(seq, revisited, before, view(run), revisited.instructions)
+
+    async def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> AsyncIterator[Record]:
+        """The run's records, in order.
+
+        Args:
+            after: begin behind this seq.
+            to: end with this seq; without it, with the last.
+            follow: go on with what is recorded from now on, until the run is over.
+
+        Raises:
+            UnknownRun: there is no such run (any more).
+            InvalidInput: a seq below 0.
+        """
+        for name, seq in (("after", after), ("to", to)):
+            if seq is not None and (type(seq) is not int or seq < 0):
+                raise InvalidInput(f"{name}={seq!r}; give a seq, or 0")
+        while to is None or after < to:
+            more = self._source.next_commit(self.id)
+            with self._source.view() as reading:
+                head = self._head(reading)
+                page = log.page(reading, head, after + 1, to)
+            for seq, data in page:
+                yield record(unpack_entry(data, self._source.code), self.id)
+                after = seq
+            if page:
+                await lowlevel.checkpoint()
+            elif follow and head.status in heads.UNFINISHED:
+                await more.wait()
+            else:
+                return
+
+    async def project(self, projection: Projection[P]) -> P:
+        """Fold the run's events, of the types that a projection names, into its state.
+
+        Raises:
+            UnknownRun: there is no such run.
+            ReducerError: the projection raised.
+        """
+        state: P = projection.state()
+        async for one in self.events():
+            if type(one.event) in projection.handles and one.event is not None:
+                try:
+                    state = projection(state, one.event)
+                except Exception as error:
+                    raise ReducerError(
+                        f"run {self.id}: {projection.name} could not take {one.type} at seq {one.seq}: "
+                        f"{type(error).__name__}: {error}",
+                        run_id=self.id,
+                        seq=one.seq,
+                        type=one.type,
+                    ) from error
+        return state
+
+    async def snapshots(self) -> AsyncIterator[Snapshot]:
+        """The run's stored snapshots, oldest first.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        after = 0
+        while True:
+            with self._source.view() as reading:
+                page = snapshot_rows.page(reading, self._head(reading).number, after)
+            for seq, info in page:
+                yield Snapshot(seq, info.at, info.kind, info.base, info.bytes)
+                after = seq
+            if not page:
+                return
+            await lowlevel.checkpoint()
+
+    async def snapshot(self, seq: int) -> RunState:
+        """The run as a stored snapshot has it.
+
+        Raises:
+            UnknownRun: there is no such run.
+            SeqOutOfRange: there is no snapshot of that seq.
+        """
+        await lowlevel.checkpoint()
+        with self._source.view() as reading:
+            head = self._head(reading)
+            if type(seq) is not int or snapshot_rows.get(reading, head.number, seq) is None:
+                there = [str(stored) for stored, _ in snapshot_rows.page(reading, head.number)]
+                raise SeqOutOfRange(
+                    f"run {self.id} has no snapshot at seq {seq!r}; it has {', '.join(there) or 'none yet'}"
+                )
+            return view(history.load(reading, head, self._source.code, seq).run)
+
+    def _head(self, reading: Reading) -> Head:
+        head = heads.find(reading, self.id)
+        if head is None:
+            raise unknown(self.id)
+        return head

@@ -1,0 +1,249 @@
+"""The runtime: a store with the host that serves it, inside an application."""
+
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar, overload
+
+import anyio
+
+from looms.actors.clock import Clock, SystemClock
+from looms.actors.errors import RuntimeClosed
+from looms.actors.host import Host
+from looms.actors.options import Options
+from looms.actors.publishing import Published
+from looms.actors.service import Service
+from looms.actors.serving import serve
+from looms.commits import read_commits
+from looms.listing import list_runs
+from looms.reducers.definitions import Definition
+from looms.reducers.errors import InvalidInput
+from looms.reducers.events import Event
+from looms.reducers.modules import Module
+from looms.reducers.registry import Registry
+from looms.reducers.state import State
+from looms.run import Run
+from looms.snapshots.environment import Durability
+from looms.snapshots.store import Store
+from looms.snapshots.view import View
+from looms.summaries import Commit, RunSummary
+
+S = TypeVar("S", bound=State)
+I = TypeVar("I")  # noqa: E741 - the input
+O = TypeVar("O")  # noqa: E741 - the output
+
+
+class Runtime:
+    """Runs in a store, served while the context is open::
+
+        async with looms.Runtime("orders.looms", modules=[payments, orders]) as runtime:
+            run = await runtime.start(order, PlaceOrder(order_id="o1", amount=40), run_id="o1")
+
+    Args:
+        path: the store's folder; it is made when it is not there.
+        modules: the application's modules, in any order.
+        clock: where the time comes from; the machine's without.
+        durability: ``"commit"``: what is acknowledged is on disk. ``"relaxed"``: the last commits may be lost when the
+            machine loses power, never when the process ends.
+        snapshot_every: records between snapshots: a cold run folds at most so many.
+        max_resident: runs kept in memory though they have no work.
+        max_mailbox: events that a run's mailbox holds.
+        max_turn_records: records that one event may lead to in a turn.
+        map_size: bytes that the store may grow to; 1 TiB without, where addresses allow it.
+        strict: refuse to open a store with runs whose definition is missing; else those are suspended.
+
+    Raises:
+        ModuleError: the modules do not fit together.
+        InvalidInput: an option that cannot be.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        modules: Iterable[Module],
+        clock: Clock | None = None,
+        durability: Durability = "commit",
+        snapshot_every: int = 256,
+        max_resident: int = 10_000,
+        max_mailbox: int = 1_024,
+        max_turn_records: int = 10_000,
+        map_size: int | None = None,
+        strict: bool = False,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.clock = clock or SystemClock()
+        self._code = Registry(modules)
+        self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict)
+        if durability not in ("commit", "relaxed"):
+            raise InvalidInput(f"durability={durability!r}; give 'commit' or 'relaxed'")
+        self._durability: Durability = durability
+        self._map_size = map_size
+        self._open: AsyncExitStack | None = None
+        self._host: Host | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the store and serve it.
+
+        Raises:
+            StoreInUse: a host has it already.
+            StoreFormatError: something else is there, or a newer version's store.
+            ModuleError: ``strict``, and definitions are missing.
+        """
+        if self._open is not None:
+            raise RuntimeClosed(f"the runtime on {self.path} is open already; make another one for another context")
+        async with AsyncExitStack() as stack:
+            store = stack.enter_context(Store(self.path, map_size=self._map_size, durability=self._durability))
+            self._host = await stack.enter_async_context(serve(store, self._code, self.clock, self._options))
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Stop serving: handlers are cancelled and stay outstanding; what was acknowledged is on disk."""
+        opened, self._open = self._open, None
+        return None if opened is None else await opened.__aexit__(kind, error, trace)
+
+    @overload
+    async def start(
+        self,
+        definition: Definition[S, None, O],
+        *,
+        run_id: str | None = None,
+        exists: Literal["error", "return"] = "error",
+    ) -> Run[S, O]: ...
+    @overload
+    async def start(
+        self,
+        definition: Definition[S, I, O],
+        input: I,
+        *,
+        run_id: str | None = None,
+        exists: Literal["error", "return"] = "error",
+    ) -> Run[S, O]: ...
+    async def start(
+        self,
+        definition: Definition[Any, Any, Any],
+        input: Any = None,
+        *,
+        run_id: str | None = None,
+        exists: Literal["error", "return"] = "error",
+    ) -> Run[Any, Any]:
+        """Start a run.
+
+        Args:
+            definition: what its root thread is: a reducer of one of the modules.
+            input: what its ``Started`` holds.
+            run_id: its id, 1 to 255 bytes of UTF-8; without, it gets one that sorts by time.
+            exists: with ``"return"`` a run that is there under the id will do, whatever it is.
+
+        Returns:
+            The run, once its start is on disk with all that follows from it.
+
+        Raises:
+            RunExists: the id is taken.
+            InvalidInput: the input or the id does not fit.
+            ModuleError: the definition is of no module here.
+            ReducerError: the code raised; there is no such run.
+        """
+        started = self._service().start(definition, input, run_id, exists)
+        return Run(self, await started.result())
+
+    def run(self, run_id: str) -> Run[Any, Any]:
+        """The handle of a run, without looking whether it exists.
+
+        Raises:
+            InvalidInput: no run could have that id.
+        """
+        return Run(self, run_id)
+
+    async def publish(self, event: Event, *, key: str | None = None, retain: float | None = None) -> Published:
+        """Give an event to every run that waits for it, all in one commit.
+
+        Args:
+            event: the event.
+            key: an idempotency key: when it was there before, nobody gets the event again.
+            retain: seconds to keep the event when nobody waits for it; the first wait that matches in time takes it.
+
+        Returns:
+            The ids of the runs that took it, once it is on disk.
+
+        Raises:
+            UnknownEvent, InvalidEvent: the event cannot be recorded.
+        """
+        return await self._service().publish(event, key, retain).result()
+
+    def event(self, type: str, payload: Any) -> Event:
+        """The event that a name and some plain data say, as a webhook or a queue brings them.
+
+        Args:
+            type: the registered name, ``module.event``.
+            payload: a dict of its fields; others in it are left out.
+
+        Raises:
+            UnknownEvent: no module here has it; the closest name is told.
+            InvalidEvent: the payload does not fit; the message has the path.
+        """
+        kind = self._code.event_named(type)
+        made: Event = kind.from_plain(payload)
+        return made
+
+    def runs(
+        self,
+        *,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[RunSummary]:
+        """The runs, in the order in which they were started.
+
+        Args:
+            definition: those of this definition only.
+            status: those with this status only.
+            limit: at most so many.
+
+        Raises:
+            InvalidInput: a status that there is not.
+        """
+        return list_runs(self, definition, status, limit)
+
+    def commits(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Commit]:
+        """Everything that was recorded, commit by commit.
+
+        Args:
+            after: begin behind this number.
+            follow: go on with the commits from now on.
+        """
+        return read_commits(self, after, follow)
+
+    @property
+    def host(self) -> Host:
+        """What serves the store.
+
+        Raises:
+            RuntimeClosed: the context is not open.
+        """
+        if self._host is None or not self._host.open:
+            raise RuntimeClosed(
+                f"the runtime on {self.path} is not open; use it inside `async with looms.Runtime(...)`"
+            )
+        return self._host
+
+    @property
+    def code(self) -> Registry:
+        """Today's code."""
+        return self._code
+
+    def view(self) -> View:
+        """A short look at the store as of its last commit."""
+        return self.host.store.view()
+
+    def next_commit(self, run_id: str | None = None) -> anyio.Event:
+        """What is set at the next commit, or the next that touches a run."""
+        followers = self.host.followers
+        return followers.next() if run_id is None else followers.next_of(run_id)
+
+    def _service(self) -> Service:
+        return Service(self.host)

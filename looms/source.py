@@ -1,0 +1,29 @@
+"""Where reading handles have a store from: a runtime that writes it, or a reader beside one."""
+
+from typing import Protocol
+
+import anyio
+
+from looms.reducers.registry import Registry
+from looms.snapshots.view import View
+
+
+class Source(Protocol):
+    """One open store, to read."""
+
+    @property
+    def code(self) -> Registry | None:
+        """Today's code; None when there is none, and states are shown as far as they are stored."""
+        ...
+
+    def view(self) -> View:
+        """A short look at the store as of its last commit.
+
+        Raises:
+            RuntimeClosed: it is not open.
+        """
+        ...
+
+    def next_commit(self, run_id: str | None = None) -> anyio.Event:
+        """What is set at the next commit, or the next that touches a run. Ask for it, then look, then wait for it."""
+        ...

@@ -1,0 +1,39 @@
+"""What lists of runs, commits and snapshots hold."""
+
+import msgspec
+
+
+class RunSummary(msgspec.Struct, frozen=True):
+    """A run in a list: ``seq`` is the last record's; times in milliseconds since 1970."""
+
+    run_id: str
+    definition: str
+    status: str
+    seq: int
+    started_at: int
+    updated_at: int
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """The records that one run got in a commit."""
+
+    run_id: str
+    first: int
+    last: int
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """One commit: its number (from 1, no gaps) and the turns in it."""
+
+    number: int
+    turns: tuple[Turn, ...]
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A stored snapshot: ``full``, or a ``delta`` that stands on the one at seq ``base``; ``bytes`` is its size."""
+
+    seq: int
+    at: int
+    kind: str
+    base: int | None
+    bytes: int
