@@ -10,6 +10,7 @@ from looms.snapshots.batch import Batch
 from looms.snapshots.packing import after, read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head, decode, encode
+from looms.snapshots.seals import damaged
 from looms.snapshots.tables import IDS, LISTING, RUNS
 
 # The order is part of the format: a status is its place here, in the keys of the listing.
@@ -17,6 +18,7 @@ STATUSES = ("running", "waiting", "suspended", "completed", "failed", "cancelled
 UNFINISHED = STATUSES[:3]
 REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
 
+_NO_LISTING = "its key is no definition, status and run"
 _BYTE = {status: bytes((at,)) for at, status in enumerate(STATUSES, 1)}
 _head = msgspec.msgpack.Decoder(Head)
 
@@ -28,6 +30,8 @@ def number_of(reading: Reading, run_id: str) -> int | None:
     except UnicodeEncodeError:
         return None
     body = reading.get(IDS, key) if 0 < len(key) <= 255 else None
+    if body is not None and len(body) != 8:
+        raise damaged(IDS, key, reading.path, "it is no run's number")
     return None if body is None else read_u64(body)
 
 
@@ -41,7 +45,12 @@ def stored(reading: Reading, number: int) -> Head | None:
     """Return the head of a run as it is stored, also of one that is being removed; None when there is none."""
     key = u64(number)
     body = reading.get(RUNS, key)
-    return None if body is None else decode(_head, RUNS, key, body, reading)
+    if body is None:
+        return None
+    found = decode(_head, RUNS, key, body, reading)
+    if found.number != number:
+        raise damaged(RUNS, key, reading.path, f"it is about run {found.number}")
+    return found
 
 
 def find(reading: Reading, run_id: str) -> Head | None:
@@ -110,7 +119,9 @@ def definition_names(reading: Reading) -> list[str]:
         if key is None:
             break
         name = key[:-10]
-        names.append(name.decode())
+        if key[len(name) : -9] != b"\0":
+            raise damaged(LISTING, key, reading.path, _NO_LISTING)
+        names.append(name.decode(errors="backslashreplace"))
         low = after(name + b"\0")
     return names
 
@@ -136,7 +147,10 @@ def _numbers(reading: Reading, definition: str | None, status: str | None, first
 
 def _listed(reading: Reading, definition: str, status: str, first: int) -> Iterator[int]:
     prefix = definition.encode() + b"\0" + _BYTE[status]
-    return (read_u64(key, len(prefix)) for key in reading.keys(LISTING, prefix + u64(first), after(prefix)))
+    for key in reading.keys(LISTING, prefix + u64(first), after(prefix)):
+        if len(key) != len(prefix) + 8:
+            raise damaged(LISTING, key, reading.path, _NO_LISTING)
+        yield read_u64(key, len(prefix))
 
 
 def _listing(head: Head) -> bytes:

@@ -1,12 +1,15 @@
 """What rows hold: frozen structs, stored as MessagePack arrays. New fields go to the end, with a default."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from looms.snapshots.reading import Reading
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import Table
+
+# A number that is found in a row. More than any there ever is would not fit into keys that are made of it.
+Number = Annotated[int, msgspec.Meta(ge=0, le=2**61)]
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
@@ -26,18 +29,18 @@ class Counters(Row, frozen=True):
     `position` is the least for the next record in the log: behind those that are there, and those of removed runs.
     """
 
-    next_run: int = 1
-    next_message: int = 1
-    next_retained: int = 1
-    position: int = 1
+    next_run: Number = 1
+    next_message: Number = 1
+    next_retained: Number = 1
+    position: Number = 1
 
 
 class Extent(Row, frozen=True):
     """Records `seq` to `seq + count - 1` of a run, at `position` and after it in the log."""
 
-    seq: int
-    position: int
-    count: int
+    seq: Number
+    position: Number
+    count: Number
 
     @property
     def positions(self) -> range:
@@ -52,11 +55,11 @@ class Head(Row, frozen=True):
     ones are is in the table `extents`. `status` is one of `looms.snapshots.heads.STATUSES`. Times are milliseconds.
     """
 
-    number: int
+    number: Number
     run_id: str
     definition: str
     status: str
-    seq: int
+    seq: Number
     started_at: int
     updated_at: int
     error: str | None = None
@@ -97,9 +100,9 @@ class EffectRow(Row, frozen=True):
 class Turn(Row, frozen=True):
     """One turn of a commit: the run's number, and its first and last record."""
 
-    run: int
-    first: int
-    last: int
+    run: Number
+    first: Number
+    last: Number
 
 
 T = TypeVar("T")

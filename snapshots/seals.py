@@ -14,7 +14,9 @@ from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.tables import ALL, Table, decoded
 
 _SEED = {table: table.seed for table in ALL}
+_SIZE = {table: table.key_size for table in ALL}
 _GOOD = 0x2144DF1C
+_BROKEN = "its checksum does not match what it holds"
 
 
 def seal(table: Table, key: bytes, body: bytes) -> bytes:
@@ -29,7 +31,7 @@ def unseal(table: Table, key: bytes, value: bytes, path: str) -> bytes:
         StoreFormatError: the value is not what was written under this key of this table.
     """
     if crc32(value, crc32(key, _SEED[table])) != _GOOD:
-        raise broken(table, key, path)
+        raise damaged(table, key, path, _BROKEN)
     return value[:-4]
 
 
@@ -39,18 +41,26 @@ def unseal_all(table: Table, rows: Iterable[tuple[bytes, bytes]], path: str) -> 
     Raises:
         StoreFormatError: a value is not what was written under its key of this table.
     """
-    seed = _SEED[table]
+    seed, size = _SEED[table], _SIZE[table]
     opened = []
     for key, value in rows:
         if crc32(value, crc32(key, seed)) != _GOOD:
-            raise broken(table, key, path)
+            raise damaged(table, key, path, _BROKEN)
+        if size is not None and len(key) != size:
+            check_key(table, key, path)
         opened.append((key, value[:-4]))
     return opened
 
 
-def broken(table: Table, key: bytes, path: str) -> StoreFormatError:
-    """Return the error for a value whose seal does not fit."""
-    return damaged(table, key, path, "its checksum does not match what it holds")
+def check_key(table: Table, key: bytes, path: str) -> None:
+    """Check that a key that was found is as long as the table's keys are.
+
+    Raises:
+        StoreFormatError: it is not.
+    """
+    size = _SIZE[table]
+    if size is not None and len(key) != size:
+        raise damaged(table, key, path, f"its key has {len(key)} bytes, and keys of this table have {size}")
 
 
 def damaged(table: Table, key: bytes, path: str, what: str) -> StoreFormatError:

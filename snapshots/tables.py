@@ -47,6 +47,12 @@ class Table:
     appended: bool = False
 
     @property
+    def key_size(self) -> int | None:
+        """How many bytes each key has; None when that differs."""
+        sizes = [size for _, size in self.fields]
+        return None if 0 in sizes else sum(sizes)
+
+    @property
     def seed(self) -> int:
         """The crc32 of the table's name, from which the seals of its rows go on."""
         return crc32(self.name.encode() + b"\0")

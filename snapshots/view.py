@@ -14,7 +14,7 @@ from typing import Protocol, Self, cast
 import lmdb
 
 from looms.snapshots.errors import StoreClosed, StoreError
-from looms.snapshots.seals import damaged, unseal, unseal_all
+from looms.snapshots.seals import check_key, damaged, unseal, unseal_all
 from looms.snapshots.tables import Table
 
 Handles = Mapping[Table, "lmdb._Database"]
@@ -83,7 +83,7 @@ class View:
         try:
             with self._txn.cursor(self._handles[table]) as cursor:
                 for key, value in _between(cursor, low, high, reverse, limit):
-                    yield key, self._body(table, key, value)
+                    yield key, self._found(table, key, value)
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error
 
@@ -110,9 +110,15 @@ class View:
     ) -> Iterator[bytes]:
         try:
             with self._txn.cursor(self._handles[table]) as cursor:
-                yield from _keys_between(cursor, low, high, reverse, limit)
+                for key in _keys_between(cursor, low, high, reverse, limit):
+                    check_key(table, key, self.path)
+                    yield key
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error
+
+    def _found(self, table: Table, key: bytes, value: bytes) -> bytes:
+        check_key(table, key, self.path)
+        return self._body(table, key, value)
 
     def _body(self, table: Table, key: bytes, value: bytes) -> bytes:
         if table.valued:
@@ -124,7 +130,7 @@ class View:
     def _bodies(self, table: Table, rows: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         if table.valued:
             return unseal_all(table, rows, self.path)
-        return [(key, self._body(table, key, value)) for key, value in rows]
+        return [(key, self._found(table, key, value)) for key, value in rows]
 
 
 class _Over:

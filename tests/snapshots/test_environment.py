@@ -12,7 +12,7 @@ from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreClosed
 from looms.snapshots.rows import Head
 from looms.snapshots.store import Store
-from looms.snapshots.tables import EFFECTS
+from looms.snapshots.tables import KEYS
 from tests.snapshots.programs import line, output, program, say
 from tests.snapshots.stories import start, turn
 
@@ -128,7 +128,7 @@ def test_threads_that_come_and_go_leave_no_readers(store: Store) -> None:
         view.close()
     assert store.environment.readers() == 0
     with pytest.raises(StoreClosed, match="the view is closed"):
-        views[0].get(EFFECTS, b"x")
+        views[0].get(KEYS, b"x")
 
 
 def test_another_process_reads_while_this_one_writes(folder: Path, store: Store) -> None:
@@ -158,7 +158,7 @@ def test_three_hundred_killed_readers_leave_no_slots_and_pin_no_pages(folder: Pa
     with Store(folder) as store:
         batch = store.new_batch()
         for n in range(100):
-            batch.put(EFFECTS, b"%d" % n, os.urandom(3_000))
+            batch.put(KEYS, b"%d" % n, os.urandom(3_000))
         store.commit(batch)
         # Each of them opens the store by itself: what is inherited does not count.
         source = """
@@ -194,7 +194,7 @@ def test_three_hundred_killed_readers_leave_no_slots_and_pin_no_pages(folder: Pa
         size = (folder / "data.mdb").stat().st_size
         for n in range(300):
             batch = store.new_batch()
-            batch.put(EFFECTS, b"%d" % (n % 100), os.urandom(3_000))
+            batch.put(KEYS, b"%d" % (n % 100), os.urandom(3_000))
             store.commit(batch)
         assert (folder / "data.mdb").stat().st_size <= 1.2 * size
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from looms.snapshots.batch import Batch
 from looms.snapshots.reading import Reading
 from looms.snapshots.store import Store
-from looms.snapshots.tables import EFFECTS, WAITS, Table
+from looms.snapshots.tables import KEYS, LISTING, Table
 from tests.snapshots.stories import a_store, everything, start
 
 # Few keys, so that writes meet.
 key = st.binary(min_size=1, max_size=2).map(lambda key: bytes(b % 3 for b in key))
-table = st.sampled_from([EFFECTS, WAITS])
+table = st.sampled_from([KEYS, LISTING])
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def looks(reading: Reading, low: bytes, high: bytes | None, limit: int) -> list[
     keys = [bytes((a, b)) for a in range(3) for b in range(3)]
     return [
         answer
-        for table in (EFFECTS, WAITS)
+        for table in (KEYS, LISTING)
         for answer in (
             [reading.get(table, key) for key in keys],
             reading.get_many(table, keys),
@@ -91,12 +91,12 @@ def test_reading_through_a_batch_is_reading_after_its_commit(
 def test_a_scan_shows_the_batch_as_it_was_when_the_scan_began(store: Store) -> None:
     batch = store.new_batch()
     for n in range(3):
-        batch.put(EFFECTS, b"%d" % n, b"old")
+        batch.put(KEYS, b"%d" % n, b"old")
     with store.view() as view:
-        scan = batch.over(view).scan(EFFECTS)
+        scan = batch.over(view).scan(KEYS)
         first = next(scan)
-        batch.put(EFFECTS, b"1", b"new")
-        batch.delete(EFFECTS, b"2")
+        batch.put(KEYS, b"1", b"new")
+        batch.delete(KEYS, b"2")
         assert [first, *scan] == [(b"0", b"old"), (b"1", b"old"), (b"2", b"old")]
 
 

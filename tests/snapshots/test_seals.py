@@ -10,14 +10,15 @@ from looms.snapshots.seals import seal, unseal, unseal_all
 from looms.snapshots.tables import ALL, EFFECTS, KEYS, LOG, RUNS, SNAPSHOTS, Table, decoded
 
 tables = st.sampled_from(ALL)
-keys = st.binary(min_size=1, max_size=40)
+keys = st.sampled_from([8, 16, 20, 24, 36]).flatmap(lambda size: st.binary(min_size=size, max_size=size))
 bodies = st.binary(max_size=200)
 
 
 @given(tables, keys, bodies)
 def test_what_was_sealed_comes_out(table: Table, key: bytes, body: bytes) -> None:
     assert unseal(table, key, seal(table, key, body), "here") == body
-    assert unseal_all(table, [(key, seal(table, key, body))], "here") == [(key, body)]
+    if table.key_size in (None, len(key)):
+        assert unseal_all(table, [(key, seal(table, key, body))], "here") == [(key, body)]
 
 
 @given(tables, keys, bodies, st.data())

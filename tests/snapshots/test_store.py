@@ -11,7 +11,7 @@ from looms.snapshots.batch import COUNTERS, Batch, Frontier
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFull
 from looms.snapshots.rows import Counters, Head, Turn
 from looms.snapshots.store import Store
-from looms.snapshots.tables import COMMITS, EFFECTS, KEYS, LOG, META, RUNS, TIMERS
+from looms.snapshots.tables import COMMITS, KEYS, LOG, META, RUNS, TIMERS
 from tests.snapshots.programs import output
 from tests.snapshots.stories import contents, start, turn
 
@@ -22,7 +22,7 @@ def fill(store: Store) -> Batch:
     """Commit row after row until the store is full. Returns the batch that was refused."""
     for n in count():
         batch = store.new_batch()
-        batch.put(EFFECTS, b"%d" % n, b"x" * 2_000)
+        batch.put(KEYS, b"%d" % n, b"x" * 2_000)
         try:
             store.commit(batch)
         except StoreFull:
@@ -82,17 +82,17 @@ def test_counters_are_written_only_when_they_change(store: Store) -> None:
 
 def test_the_last_write_of_a_key_wins(store: Store) -> None:
     batch = store.new_batch()
-    batch.put(EFFECTS, b"a", b"1")
-    batch.delete(EFFECTS, b"a")
-    batch.put(EFFECTS, b"b", b"1")
-    batch.put(EFFECTS, b"b", b"2")
-    batch.delete(EFFECTS, b"c")
-    batch.put(EFFECTS, b"c", b"3")
+    batch.put(KEYS, b"a", b"1")
+    batch.delete(KEYS, b"a")
+    batch.put(KEYS, b"b", b"1")
+    batch.put(KEYS, b"b", b"2")
+    batch.delete(KEYS, b"c")
+    batch.put(KEYS, b"c", b"3")
     store.commit(batch)
-    assert contents(store)["effects"] == {b"b": b"2", b"c": b"3"}
+    assert contents(store)["keys"] == {b"b": b"2", b"c": b"3"}
 
 
-@pytest.mark.parametrize("table", [EFFECTS, KEYS, RUNS])
+@pytest.mark.parametrize("table", [KEYS, RUNS])
 def test_keys_that_the_database_cannot_hold_are_refused_before_anything_is_written(table, store: Store) -> None:  # type: ignore[no-untyped-def]
     batch = store.new_batch()
     for key in (b"", b"x" * 512):
@@ -112,7 +112,7 @@ def test_a_full_map_changes_nothing_and_is_over_when_there_is_more_room(folder: 
         while True:
             batch = store.new_batch()
             grown = turn(batch, head, [b"x" * 20_000])
-            batch.put(EFFECTS, b"effect", b"%d" % grown.seq)
+            batch.put(KEYS, b"effect", b"%d" % grown.seq)
             batch.next_run()
             before = contents(store)
             try:
@@ -223,7 +223,7 @@ def test_a_commit_that_fails_half_way_leaves_nothing(store: Store) -> None:
     before = contents(store)
     batch = store.new_batch()
     turn(batch, head, [b"a"])
-    batch.put(EFFECTS, b"a", b"1")
+    batch.put(KEYS, b"a", b"1")
     batch.put(LOG, b"\0" * 8, b"before all others")  # cannot be appended
     batch.put(KEYS, b"a", b"1")
     with pytest.raises(StoreError, match="'log'"):
