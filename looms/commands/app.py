@@ -1,0 +1,72 @@
+"""The command line as typer sees it: which commands there are, and the options that may stand before them."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from looms.commands.cancel import cancel, delete, resume
+from looms.commands.demo import demo
+from looms.commands.events import events
+from looms.commands.host import host
+from looms.commands.mend import retry, settle
+from looms.commands.replay import replay
+from looms.commands.runs import runs
+from looms.commands.send import publish, signal, start
+from looms.commands.session import AppOption, JsonOption, QuotedOption, Shared, StoreOption, command
+from looms.commands.show import show
+from looms.commands.snapshots import snapshots
+
+COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
+    "Begin": {"demo": demo, "host": host},
+    "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots},
+    "Drive": {"start": start, "signal": signal, "publish": publish},
+    "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
+}
+
+
+def run() -> int:
+    """Run the command that the arguments ask for, and return the exit code."""
+    try:
+        application()(prog_name="looms")
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
+    return 0
+
+
+def application() -> typer.Typer:
+    """All commands."""
+    app = typer.Typer(
+        help="Event-sourced runs that survive everything. Try `looms demo`.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        # Boxes and colours are for terminals; elsewhere help and usage errors are plain lines.
+        rich_markup_mode="rich" if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else None,
+    )
+    app.callback()(everywhere)
+    for panel, commands in COMMANDS.items():
+        for name, function in commands.items():
+            app.command(name, rich_help_panel=panel)(command(function))
+    return app
+
+
+def everywhere(
+    context: typer.Context,
+    store: StoreOption = None,
+    app: AppOption = None,
+    json: JsonOption = False,
+    quoted: QuotedOption = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=lambda wanted: _version(wanted))
+    ] = False,
+) -> None:
+    context.obj = Shared(store, app, json, quoted)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"looms {version('looms')}")
+        raise typer.Exit

@@ -1,0 +1,36 @@
+"""`looms events`: the log of a run."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from looms.commands.arguments import RunArgument
+from looms.commands.plain import plain_record
+from looms.commands.record_view import record_row
+from looms.commands.session import Session
+
+
+async def events(
+    session: Session,
+    run: RunArgument,
+    first: Annotated[int, typer.Option("--from", metavar="SEQ", min=1, help="Begin at this one.")] = 1,
+    to: Annotated[int | None, typer.Option(metavar="SEQ", min=1, help="End with this one.")] = None,
+    type: Annotated[list[str] | None, typer.Option(metavar="TYPE", help="Only this type; may be repeated.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Stay, and print what comes.")] = False,
+) -> None:
+    """Print the log of a run, oldest first."""
+    shown = 0
+    async with session.reader() as reader:
+        async for record in reader.run(session.id(run)).events(after=first - 1, to=to, follow=follow):
+            if type and record.type not in type:
+                continue
+            shown += 1
+            if session.out.json:
+                session.out.line(plain_record(record))
+            else:
+                session.out.show(record_row(record, time.time_ns() // 1_000_000))
+            if follow:
+                session.out.flush()
+    if not shown and not session.out.json:
+        session.out.show("No such events. The whole log: looms events RUN, without --from, --to and --type.")

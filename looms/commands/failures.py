@@ -1,0 +1,93 @@
+"""What a command that failed tells: one message on stderr and an exit code, never a traceback.
+
+| code | meaning |
+|---|---|
+| 1 | Looms or the system refused |
+| 2 | the command line, the environment or `pyproject.toml` cannot be meant |
+| 130 | interrupted |
+| 141 | whoever read the output stopped reading |
+"""
+
+import os
+import sys
+from collections.abc import Callable
+
+from looms.commands.settings import UsageError
+from looms.commands.texts import printable
+from looms.reducers.errors import LoomsError
+
+REFUSED = 1
+USAGE = 2
+INTERRUPTED = 130
+CLOSED = 141
+
+
+def guarded(call: Callable[[], None]) -> int:
+    """Call, and turn what it raises into an exit code and, where there is something to tell, a message.
+
+    What is none of the expected failures is a mistake in Looms or in the application, and is raised: there the
+    traceback is what helps.
+    """
+    try:
+        call()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BaseExceptionGroup as group:
+        alone = _alone(group)
+        if alone is group:
+            raise
+        return _failed(alone)
+    except (UsageError, LoomsError, OSError) as error:
+        return _failed(error)
+    return 0
+
+
+def _failed(error: BaseException) -> int:
+    match error:
+        case BrokenPipeError():
+            _look_away()
+            return CLOSED
+        case KeyboardInterrupt():
+            return INTERRUPTED
+        case UsageError():
+            _tell(str(error))
+            return USAGE
+        case LoomsError() | OSError():
+            _tell(_message(error))
+            return REFUSED
+    raise error
+
+
+def _message(error: BaseException) -> str:
+    """The error's message; with the reason, where user code raised and the message does not have it."""
+    message = str(error) or type(error).__name__
+    cause = error.__cause__
+    if cause is not None and not isinstance(cause, LoomsError) and str(cause) not in message:
+        return f"{message} ({type(cause).__name__}: {cause})"
+    return message
+
+
+def _alone(error: BaseException) -> BaseException:
+    """The only error of a group of one, as task groups raise it; else the error itself."""
+    alone = error
+    while isinstance(alone, BaseExceptionGroup):
+        if len(alone.exceptions) != 1:
+            return error
+        alone = alone.exceptions[0]
+    return alone
+
+
+def _tell(message: str) -> None:
+    try:
+        print(f"looms: {printable(message)}", file=sys.stderr)
+    except BrokenPipeError:
+        _look_away()
+
+
+def _look_away() -> None:
+    """Nobody reads any more: what Python still flushes at its exit goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)

@@ -1,0 +1,107 @@
+"""What users see of a run, as data that JSON can hold; `--json` prints these.
+
+msgspec's conventions hold for what JSON does not have: bytes as base64, moments as ISO 8601, sets as arrays. An
+instruction tells its kind in `instruction`, and an event inside one its registered type and its payload.
+"""
+
+from typing import Any
+
+import msgspec
+
+from looms.reducers.events import Event, event_type
+from looms.reducers.instructions import Emit, Instruction, Publish, Signal
+from looms.reducers.records import Record
+from looms.reducers.views import Replay, RunState
+
+
+def plain(value: Any) -> Any:
+    """Any value, as JSON can hold it."""
+    try:
+        return msgspec.to_builtins(value, str_keys=True)
+    except (TypeError, RecursionError):
+        return _by_hand(value)
+
+
+def plain_event(event: Any) -> dict[str, Any]:
+    """An event inside an instruction: its registered type, its version and its payload.
+
+    Without the code that knows it, it is what the log holds.
+    """
+    if isinstance(event, Event):
+        kind = event_type(type(event))
+        return {"type": kind.name, "version": kind.version, "payload": plain(event)}
+    if isinstance(event, dict) and event.keys() == {"type", "version", "payload"}:
+        return {**event, "payload": plain(event["payload"])}
+    return {"type": None, "version": None, "payload": plain(event)}
+
+
+def plain_instruction(instruction: Instruction) -> dict[str, Any]:
+    """What a reducer asked for."""
+    match instruction:
+        case Emit(event=event):
+            return {"instruction": "emit", **plain_event(event)}
+        case Publish(event=event):
+            return {"instruction": "publish", **plain_event(event)}
+        case Signal(run_id=run_id, event=event):
+            return {"instruction": "signal", "run_id": run_id, **plain_event(event)}
+    shown: dict[str, Any] = plain(instruction)
+    return shown
+
+
+def plain_record(record: Record) -> dict[str, Any]:
+    """A record without its event, which is the payload once more, as today's class."""
+    shown = {name: getattr(record, name) for name in Record.__struct_fields__ if name != "event"}
+    return shown | {
+        "payload": plain(record.payload),
+        "decisions": {thread: _instructions(decided) for thread, decided in record.decisions.items()},
+        "instructions": _instructions(record.instructions),
+    }
+
+
+def plain_run(run: RunState) -> dict[str, Any]:
+    """A run as of a seq."""
+    shown = {name: getattr(run, name) for name in RunState.__struct_fields__}
+    return shown | {
+        "state": plain(run.state),
+        "threads": {id: plain(thread) for id, thread in run.threads.items()},
+        "waits": plain(run.waits),
+        "effects": plain(run.effects),
+        "mailbox": [plain_record(record) for record in run.mailbox],
+        "output": plain(run.output),
+    }
+
+
+def plain_replay(replay: Replay) -> dict[str, Any]:
+    """One event revisited."""
+    return {
+        "seq": replay.seq,
+        "record": plain_record(replay.record),
+        "before": None if replay.before is None else plain_run(replay.before),
+        "after": plain_run(replay.after),
+        "instructions": _instructions(replay.instructions),
+    }
+
+
+def _instructions(instructions: tuple[Instruction, ...]) -> list[dict[str, Any]]:
+    return [plain_instruction(instruction) for instruction in instructions]
+
+
+def _by_hand(value: Any) -> Any:
+    """A value in which something is no JSON even for msgspec: a mapping whose keys are no text, for example."""
+    match value:
+        case msgspec.Struct():
+            config = value.__struct_config__
+            fields = {field.encode_name: plain(getattr(value, field.name)) for field in msgspec.structs.fields(value)}
+            return fields if config.tag_field is None else {config.tag_field: config.tag, **fields}
+        case dict():
+            return {_key(key): plain(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(item) for item in value]
+        case msgspec.msgpack.Ext(code=code, data=data):
+            return {"ext": code, "data": plain(data)}
+    return repr(value)
+
+
+def _key(key: Any) -> str:
+    """A mapping's key: text as it is, anything else as the JSON that it would be."""
+    return key if isinstance(key, str) else msgspec.json.encode(plain(key)).decode()

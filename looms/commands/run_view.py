@@ -1,0 +1,99 @@
+"""A run as of a seq, for people: its threads as a tree with what each is parked on, its mailbox, its states."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+from rich.tree import Tree
+
+from looms.commands.moments import age, length
+from looms.commands.plain import plain
+from looms.commands.record_view import record_row
+from looms.commands.styles import ASKED, QUIET, STATUS, title
+from looms.commands.texts import json_block, json_line, word
+from looms.reducers.views import EffectState, RunState, ThreadState, WaitState
+
+
+def run_view(run: RunState, now: int, width: int, *, note: str = "") -> RenderableType:
+    """All of a run.
+
+    Args:
+        run: the run.
+        now: the moment that ages are counted from, in milliseconds.
+        width: the room there is for a line.
+        note: more for the first line.
+    """
+    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *_states(run, width))
+
+
+def heading(run: RunState, note: str = "") -> Text:
+    """Which run, what it is, how it is."""
+    parts = [word(run.run_id, "bold"), word(run.definition), word(run.status, STATUS.get(run.status, ""))]
+    return Text("  ").join([*parts, Text(f"at {run.seq}"), *([Text(note, QUIET)] if note else [])])
+
+
+def tree(run: RunState, now: int) -> Tree:
+    """The threads that are alive, each with its waits and its outstanding effects."""
+    nodes: dict[str | None, Tree] = {}
+    for thread in run.threads.values():
+        label = _thread(thread)
+        parent = nodes.get(thread.parent)
+        nodes[thread.id] = node = Tree(label, guide_style=QUIET) if parent is None else parent.add(label)
+        for wait in run.waits:
+            if wait.thread == thread.id:
+                node.add(_wait(wait, now))
+        for effect in run.effects:
+            if effect.thread == thread.id:
+                node.add(_effect(effect))
+    return nodes.get("root", Tree("root"))
+
+
+def _thread(thread: ThreadState) -> Text:
+    return Text("  ").join([word(thread.id, "bold"), word(thread.kind)])
+
+
+def _wait(wait: WaitState, now: int) -> Text:
+    parts = [Text("waits for" if wait.types else "sleeps", ASKED)]
+    if wait.types:
+        parts.append(word(" or ".join(wait.types)))
+    if wait.match:
+        parts += [Text("where"), json_line(plain(wait.match))]
+    if wait.due is not None:
+        parts.append(Text(f"for {length(wait.due - now)} more" if wait.due > now else f"due {age(wait.due, now)}"))
+    named = word(wait.id) if wait.group is None else word(f"{wait.id}, one of {wait.group}")
+    return Text(" ").join([*parts, Text.assemble("(", named, ")", style=QUIET)])
+
+
+def _effect(effect: EffectState) -> Text:
+    verb = "holds back" if effect.held else "runs"
+    request = json_line(plain(effect.request))
+    return Text(" ").join([Text(verb, ASKED), word(effect.effect), request, word(f"({effect.id})", QUIET)])
+
+
+def _ends(run: RunState) -> Iterator[RenderableType]:
+    if run.status == "completed":
+        yield title("output")
+        yield _inside(json_block(plain(run.output), 70))
+    if run.error is not None:
+        yield title("error")
+        yield _inside(Text(word(run.error).plain, STATUS.get(run.status, "")))
+
+
+def _mailbox(run: RunState, now: int) -> Iterator[RenderableType]:
+    if run.mailbox:
+        yield title(f"mailbox: {len(run.mailbox)} that nobody has taken")
+        yield from (record_row(record, now) for record in run.mailbox)
+
+
+def _states(run: RunState, width: int) -> Iterator[RenderableType]:
+    for thread in run.threads.values():
+        yield title("state" if thread.id == "root" else f"state of {word(thread.id)}")
+        if thread.state is None:
+            yield _inside(Text("not known here: no snapshot holds it, and without --app it cannot be folded", QUIET))
+        else:
+            yield _inside(json_block(plain(thread.state), width - 2))
+
+
+def _inside(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2), expand=False)

@@ -1,0 +1,90 @@
+"""`looms runs`: the runs of the store."""
+
+import time
+from collections.abc import AsyncIterator
+from enum import StrEnum
+from typing import Annotated, TypeVar
+
+import typer
+from rich.table import Table
+
+from looms import RunSummary
+from looms.commands.moments import age
+from looms.commands.plain import plain
+from looms.commands.session import Session
+from looms.commands.styles import STATUS, table
+from looms.commands.texts import word
+
+T = TypeVar("T")
+
+BATCH = 500  # rows; a table is laid out as a whole, and a store may hold a million runs
+
+
+class Status(StrEnum):
+    """What a run may be."""
+
+    running = "running"
+    waiting = "waiting"
+    suspended = "suspended"
+    completed = "completed"
+    failed = "failed"
+    cancelled = "cancelled"
+
+
+async def runs(
+    session: Session,
+    definition: Annotated[str | None, typer.Option(metavar="NAME", help="Only runs of this definition.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only runs that are so.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many.")] = None,
+) -> None:
+    """List the runs of the store."""
+    wanted = status.value if status else None
+    async with session.reader() as reader:
+        found = reader.runs(definition=definition, status=wanted, limit=limit)
+        if session.out.json:
+            async for summary in found:
+                session.out.line(plain(summary))
+            return
+        shown = 0
+        async for batch in batches(found, BATCH):
+            session.out.show(listed(batch, header=not shown))
+            shown += len(batch)
+    if not shown:
+        session.out.show(nothing(session, definition, wanted))
+
+
+def listed(summaries: list[RunSummary], *, header: bool = True) -> Table:
+    """Runs as a table."""
+    now = time.time_ns() // 1_000_000
+    rows = table("run", "definition", "status", ">seq", ">started", ">last event", header=header)
+    for run in summaries:
+        rows.add_row(
+            word(run.run_id, "bold"),
+            word(run.definition),
+            word(run.status, STATUS.get(run.status, "")),
+            str(run.seq),
+            age(run.started_at, now),
+            age(run.updated_at, now),
+        )
+    return rows
+
+
+def nothing(session: Session, definition: str | None, status: str | None) -> str:
+    """What to tell where there is no run."""
+    if definition is None and status is None:
+        return f"{session.store} holds no runs yet. Start one: looms start DEFINITION --input JSON"
+    of = f" of {definition}" if definition else ""
+    being = f" that is {status}" if status else ""
+    return f"{session.store} holds no run{of}{being}. All of them: looms runs"
+
+
+async def batches(items: AsyncIterator[T], size: int) -> AsyncIterator[list[T]]:
+    """The items, so many at a time."""
+    batch: list[T] = []
+    async for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,179 @@
+"""What every command has: the options that all commands share, its output, the store and the application."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import msgspec
+import typer
+
+from looms import Reader, StoreNotFound
+from looms.commands.application import load
+from looms.commands.failures import guarded
+from looms.commands.logs import log_to_stderr
+from looms.commands.output import Output, claim_stdout
+from looms.commands.settings import Settings, UsageError, settings
+from looms.driving import Driver, driver
+from looms.reducers.modules import Module
+from looms.snapshots.environment import Environment
+
+StoreOption = Annotated[
+    str | None, typer.Option("--store", metavar="PATH", help="The store's folder.", rich_help_panel="Everywhere")
+]
+AppOption = Annotated[
+    str | None,
+    typer.Option("--app", metavar="MODULE:ATTR", help="Your list of modules.", rich_help_panel="Everywhere"),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print JSON lines, and nothing else.", rich_help_panel="Everywhere")
+]
+QuotedOption = Annotated[
+    bool,
+    typer.Option(
+        "--quoted",
+        help="RUN is a JSON string, quotes included: for ids that a shell cannot pass on, with a NUL for example.",
+        rich_help_panel="Everywhere",
+    ),
+]
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """The options that stand before the command or behind it."""
+
+    store: str | None = None
+    app: str | None = None
+    json: bool = False
+    quoted: bool = False
+
+    def over(self, before: "Shared") -> "Shared":
+        """These, and where nothing is said here, those that stood before."""
+        return Shared(
+            self.store or before.store, self.app or before.app, self.json or before.json, self.quoted or before.quoted
+        )
+
+
+class Session:
+    """One command at work.
+
+    Args:
+        shared: the options that all commands share.
+        output: where it prints.
+    """
+
+    def __init__(self, shared: Shared, output: Output) -> None:
+        self._shared = shared
+        self.out = output
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The store and the application, as options, environment and files say."""
+        return settings(self._shared.store, self._shared.app)
+
+    @property
+    def store(self) -> Path:
+        """The store's folder.
+
+        Raises:
+            UsageError: nobody says which.
+        """
+        if self.settings.store is None:
+            raise UsageError(
+                'which store? Say --store PATH, set LOOMS_STORE, or write store = "PATH" under [tool.looms] '
+                "in pyproject.toml"
+            )
+        return self.settings.store
+
+    @cached_property
+    def modules(self) -> list[Module]:
+        """The application's modules; none where nobody says which application.
+
+        Raises:
+            UsageError: it cannot be imported.
+        """
+        return load(self.settings.app, self.settings.folders) if self.settings.app else []
+
+    def needs_app(self) -> list[Module]:
+        """The application's modules.
+
+        Raises:
+            UsageError: nobody says which, or it cannot be imported.
+        """
+        if self.settings.app is None:
+            raise UsageError(
+                'which application? Say --app MODULE:ATTR, set LOOMS_APP, or write app = "MODULE:ATTR" under '
+                "[tool.looms] in pyproject.toml"
+            )
+        return self.modules
+
+    def id(self, given: str) -> str:
+        """A run's id, as it was meant.
+
+        Raises:
+            UsageError: it should be a JSON string and is none.
+        """
+        if not self._shared.quoted:
+            return given
+        try:
+            return msgspec.json.decode(given, type=str)
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"--quoted: {given!r} is no JSON string ({error}); write '\"a\\u0000b\"'") from error
+
+    def reader(self) -> Reader:
+        """The store, for reading; also while a host is running, and without the application."""
+        return Reader(self.store, modules=self.modules)
+
+    def driver(self, *, new: bool = False) -> AbstractAsyncContextManager[Driver]:
+        """The store, for driving its runs: through the running host, or as the host for a moment.
+
+        Args:
+            new: whether it may be one that is not there yet.
+
+        Raises:
+            StoreNotFound: there is none.
+        """
+        try:
+            Environment(self.store).close()
+        except StoreNotFound:
+            if not new:
+                raise
+            self.out.note(f"{self.store} is a new store")
+        return driver(self.store, self.modules)
+
+
+def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """A command of typer, from an async function of a session and of the command's own options.
+
+    The shared options are added to its signature, so that they may stand behind the command too.
+    """
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    def call(
+        context: typer.Context,
+        store: StoreOption = None,
+        app: AppOption = None,
+        json: JsonOption = False,
+        quoted: QuotedOption = False,
+        **own: Any,
+    ) -> None:
+        shared = Shared(store, app, json, quoted).over(context.obj)
+        code = guarded(partial(_work, function, shared, own))
+        if code:
+            raise typer.Exit(code)
+
+    common = list(inspect.signature(call, eval_str=True).parameters.values())[:-1]
+    both = [common[0], *own, *common[1:]]
+    call.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined] # what typer reads
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in both}
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _work(function: Callable[..., Awaitable[None]], shared: Shared, own: dict[str, Any]) -> None:
+    session = Session(shared, Output(claim_stdout(), json=shared.json))
+    log_to_stderr()
+    anyio.run(partial(function, session, **own))
+    session.out.flush()
