@@ -11,8 +11,8 @@ from anyio.abc import TaskGroup
 async def background() -> AsyncIterator[TaskGroup]:
     """A task group whose tasks are cancelled at the end of the block.
 
-    What the block raises comes out as it is: a task group alone would wrap it in an exception group, and whoever opened a
-    runtime knows of no group.
+    What the block raises comes out as it is: a task group alone would wrap it in an exception group, and whoever opened
+    a runtime knows of no group.
     """
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:

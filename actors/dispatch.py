@@ -173,12 +173,11 @@ class Dispatcher:
             if pursued.scope is not None:
                 pursued.scope.cancel()
 
-    def retry(self, number: int, key: EffectKey) -> bool:
-        """Have an effect tried now rather than later; False when it is not outstanding here."""
+    def hurry(self, number: int, key: EffectKey) -> None:
+        """Have an effect tried now, if it waits for its next attempt."""
         pursued = self._pursued.get((number, key))
         if pursued is not None and pursued.hurry is not None:
             pursued.hurry.set()
-        return pursued is not None
 
     @property
     def in_threads(self) -> int:

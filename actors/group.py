@@ -73,6 +73,8 @@ class Group:
         reading: the store as of this batch.
         touched: the cells that took a turn, with the head that each had before.
         asked, ended: the effects to begin and to end after the commit.
+        removed: the ids of runs that are gone.
+        hurried: the effects to be tried now.
         woken: the ids of runs with something new in their durable inbox.
         first_due: when the first of the timers that were set is due.
     """
@@ -91,6 +93,7 @@ class Group:
         self.ended: list[tuple[int, EffectKey]] = []
         self.woken: set[str] = set()
         self.removed: list[str] = []
+        self.hurried: list[tuple[int, EffectKey]] = []
         self.first_due: int | None = None
         self.records = 0
         self._answers: list[Answer] = []

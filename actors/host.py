@@ -71,8 +71,10 @@ class Host:
         self._report_missing()
         self.open = True
         self._recover()
-        for task in (self.committer.run, self.dispatcher.run, self.timers.run, self.removals.run):
-            tasks.start_soon(task)
+        tasks.start_soon(self.committer.run)
+        if self.options.drives:
+            for task in (self.dispatcher.run, self.timers.run, self.removals.run):
+                tasks.start_soon(task)
 
     def close(self) -> None:
         """Refuse what was not committed, after the tasks have ended."""
@@ -155,6 +157,8 @@ class Host:
         for asked in group.asked.values():
             effect = asked.effect
             self.dispatcher.begin(asked.run_id, asked.number, effect.key, EffectRow(effect.effect, held=effect.held))
+        for number, key in group.hurried:
+            self.dispatcher.hurry(number, key)
         for run_id in group.woken:
             cell = self.cells.get(run_id)
             if cell is not None:

@@ -14,6 +14,7 @@ class Options(msgspec.Struct, frozen=True):
         max_resident: cells kept in memory though they have no work.
         max_mailbox: events that a run's mailbox holds.
         max_turn_records: records that one thing that comes to a run may lead to.
+        drives: run effects and fire timers; else they are left for the host that comes next.
         strict: refuse to open a store with runs whose definition is missing.
     """
 
@@ -22,6 +23,7 @@ class Options(msgspec.Struct, frozen=True):
     max_mailbox: int = 1_024
     max_turn_records: int = 10_000
     strict: bool = False
+    drives: bool = True
 
     def __post_init__(self) -> None:
         for name in ("snapshot_every", "max_resident", "max_mailbox", "max_turn_records"):

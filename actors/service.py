@@ -25,7 +25,7 @@ from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer
 from looms.reducers.moments import is_seconds
 from looms.reducers.plan import Duplicate, Ignored, Outcome
-from looms.snapshots import removal
+from looms.snapshots import effect_rows, removal
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -158,8 +158,13 @@ class Service:
         key = effect_key(run_id, effect_id)
 
         def retry(group: Group) -> None:
-            if not self._host.dispatcher.retry(_there(group, run_id).head.number, key):
+            number = _there(group, run_id).head.number
+            row = effect_rows.get(group.reading, (number, *key))
+            if row is None:
                 raise not_outstanding(run_id, effect_id)
+            if not row.running:
+                effect_rows.put(group.batch, (number, *key), msgspec.structs.replace(row, due=None))
+            group.hurried.append((number, key))
 
         return self._once(retry)
 

@@ -13,6 +13,7 @@ from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
 from looms.reducers.fold import fold
 from looms.reducers.ids import checked_id
 from looms.reducers.records import Record, record
+from looms.reducers.state import State
 from looms.reducers.views import Replay, RunState, view
 from looms.snapshots import heads, history, log, snapshot_rows
 from looms.snapshots.reading import Reading
@@ -21,7 +22,7 @@ from looms.source import Source
 from looms.summaries import Snapshot
 
 S = TypeVar("S")
-P = TypeVar("P")
+P = TypeVar("P", bound=State)
 
 
 class RunReading(Generic[S]):

@@ -27,13 +27,25 @@ def signature(function: Callable[..., Any], where: str) -> inspect.Signature:
     Raises:
         ModuleError: an annotation names something that cannot be found.
     """
-    closure = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
     try:
-        return inspect.signature(function, eval_str=True, locals=dict(closure))
+        return inspect.signature(function, eval_str=True, locals=_enclosing(function))
     except (NameError, AttributeError, SyntaxError) as error:
         raise ModuleError(
             f"{where}: an annotation cannot be resolved: {error}; define what it names before the function"
         ) from error
+
+
+def _enclosing(function: Callable[..., Any]) -> dict[str, Any]:
+    """The local names around a function that it uses, as far as they have a value by now."""
+    found: dict[str, Any] = {}
+    for name, cell in (
+        zip(function.__code__.co_freevars, function.__closure__ or ()) if inspect.isfunction(function) else ()
+    ):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue  # assigned later, as a handler may use what its own definition makes
+    return found
 
 
 def handled(annotation: Any, where: str) -> tuple[frozenset[type[Event]], Any]:

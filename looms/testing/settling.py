@@ -1,8 +1,8 @@
 """Letting a runtime go on until all that it can do is wait."""
 
 import anyio
-from anyio.lowlevel import checkpoint
 from anyio import wait_all_tasks_blocked
+from anyio.lowlevel import checkpoint
 
 from looms.actors.host import Host
 
@@ -29,5 +29,5 @@ async def _threads(host: Host) -> None:
     """Give handlers in threads the real time that they need; one that waits for the test itself is not waited for."""
     running = host.dispatcher.in_threads
     with anyio.move_on_after(LONGEST):
-        while host.dispatcher.in_threads >= running:
+        while host.dispatcher.in_threads >= running:  # noqa: ASYNC110 - threads tell nobody that they wait
             await anyio.sleep(0.001)

@@ -1,0 +1,194 @@
+"""Driving a store from another process: through the host that serves it, or for a moment as the host itself.
+
+A request is put into the store and the host is rung; its answer is in the commit of what it led to. Where no host is
+running, this process opens the store, asks, and closes it again: effects and timers are left for the next host.
+"""
+
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+import looms
+from looms.actors.background import background
+from looms.actors.clock import SystemClock
+from looms.actors.doorbell import ring
+from looms.actors.host import Host
+from looms.actors.options import Options
+from looms.actors.publishing import Published
+from looms.actors.requests import (
+    CancelRun,
+    DeleteRun,
+    PublishEvent,
+    Request,
+    ResumeRun,
+    RetryEffect,
+    SettleEffect,
+    SignalRun,
+    StartRun,
+    error_of,
+    pack_request,
+    unpack_reply,
+)
+from looms.actors.requests_served import ask
+from looms.actors.service import Receipt, Service
+from looms.actors.serving import serve
+from looms.reducers.errors import LoomsError, ModuleError
+from looms.reducers.modules import Module
+from looms.reducers.registry import Registry
+from looms.snapshots import requests
+from looms.snapshots.environment import Environment
+from looms.snapshots.errors import StoreInUse
+from looms.snapshots.store import Store
+
+T = TypeVar("T")
+
+LOOK = 0.2  # seconds between looks for an answer where the host cannot be heard
+
+
+class Asking(Protocol):
+    """How a driver's request gets to a host."""
+
+    async def __call__(self, request: Request) -> Any:
+        """The answer, as plain data.
+
+        Raises:
+            LoomsError: what the host refuses it with.
+        """
+        ...
+
+
+class Driver:
+    """Calls on the runs of a store, with payloads and inputs as JSON. Each returns when it is on disk.
+
+    What a call refuses is raised as the error that the same call on a runtime would raise.
+    """
+
+    def __init__(self, ask: Asking) -> None:
+        self._ask = ask
+
+    async def start(self, definition: str, input: bytes, *, run_id: str | None = None, exists: str = "error") -> str:
+        """Start a run; returns its id."""
+        return str(await self._ask(StartRun(definition, input, run_id, exists)))
+
+    async def signal(
+        self, run_id: str, type: str, payload: bytes, *, key: str | None = None, retain: float | None = None
+    ) -> Receipt:
+        """Send an event to a run."""
+        return msgspec.convert(await self._ask(SignalRun(run_id, type, payload, key, retain)), Receipt)
+
+    async def publish(
+        self, type: str, payload: bytes, *, key: str | None = None, retain: float | None = None
+    ) -> Published:
+        """Give an event to every run that waits for it."""
+        return msgspec.convert(await self._ask(PublishEvent(type, payload, key, retain)), Published)
+
+    async def cancel(self, run_id: str, reason: str = "", grace: float = 30) -> None:
+        """Have a run end."""
+        await self._ask(CancelRun(run_id, reason, grace))
+
+    async def resume(self, run_id: str) -> None:
+        """Let a suspended run try again."""
+        await self._ask(ResumeRun(run_id))
+
+    async def delete(self, run_id: str) -> None:
+        """Remove a run that is over."""
+        await self._ask(DeleteRun(run_id))
+
+    async def retry_effect(self, run_id: str, effect_id: str) -> None:
+        """Have an outstanding effect tried now."""
+        await self._ask(RetryEffect(run_id, effect_id))
+
+    async def settle_effect(self, run_id: str, effect_id: str, type: str, payload: bytes) -> None:
+        """End an outstanding effect by hand, with an event."""
+        await self._ask(SettleEffect(run_id, effect_id, type, payload))
+
+
+@asynccontextmanager
+async def driver(path: str | os.PathLike[str], modules: Iterable[Module] = ()) -> AsyncIterator[Driver]:
+    """A driver of the store in a folder.
+
+    Args:
+        path: the folder.
+        modules: the application's modules; needed only where no host is running.
+
+    Raises:
+        ModuleError: no host is running, and no modules are given.
+        StoreError: the folder or its disk does not allow it.
+    """
+    given = tuple(modules)
+    async with AsyncExitStack() as stack:
+        try:
+            store = stack.enter_context(Store(path))
+        except StoreInUse:
+            environment = Environment(path)
+            stack.callback(environment.close)
+            yield Driver(partial(_through_host, environment))
+            return
+        if not given:
+            raise ModuleError(
+                f"no host is running on {os.fspath(path)}, so this process has to be it for the moment; give it the "
+                "application's modules (on the command line --app MODULE:ATTR), or start the host"
+            )
+        host = await stack.enter_async_context(serve(store, Registry(given), SystemClock(), Options(drives=False)))
+        yield Driver(partial(_as_host, host))
+
+
+async def _as_host(host: Host, request: Request) -> Any:
+    return msgspec.to_builtins(await ask(Service(host), host, request).result())
+
+
+async def _through_host(environment: Environment, request: Request) -> Any:
+    """Put a request into the store, ring, and wait for the answer."""
+    id = uuid.uuid4().bytes
+    await anyio.to_thread.run_sync(requests.ask, environment, id, pack_request(request))
+    try:
+        data = await _answer(environment, id)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(requests.take_back, environment, id)
+    reply = unpack_reply(data)
+    if reply.failure is not None:
+        raise error_of(reply.failure, _errors())
+    return reply.value
+
+
+async def _answer(environment: Environment, id: bytes) -> bytes:
+    """The answer to a request, whenever the host gives it."""
+    commit = anyio.Event()
+
+    async def listen() -> None:
+        nonlocal commit
+        while True:
+            try:
+                async with ring(environment.path) as bell:
+                    while True:
+                        await bell.receive()
+                        commit.set()
+            except (OSError, anyio.EndOfStream, anyio.BrokenResourceError):
+                await anyio.sleep(LOOK)
+                commit.set()
+
+    async with background() as tasks:
+        tasks.start_soon(listen)
+        while True:
+            commit = anyio.Event()
+            with environment.view() as view:
+                data = requests.answered(view, id)
+            if data is not None:
+                return data
+            await commit.wait()
+    raise AssertionError("unreachable")
+
+
+def _errors() -> dict[str, type[LoomsError]]:
+    """The errors that a host may answer with, by name."""
+    return {
+        name: value for name, value in vars(looms).items() if isinstance(value, type) and issubclass(value, LoomsError)
+    }
