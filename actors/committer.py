@@ -28,6 +28,7 @@ class Committer:
         new_group: makes an empty group over the store's last commit.
         next_job: gives the turn of a cell that has work, or None.
         committed: is told of each group that is committed.
+        failed: is told of each group that is taken back, and of the job that was refused, if one was.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class Committer:
         new_group: Callable[[], Group],
         next_job: Callable[[], Job | None],
         committed: Callable[[Group], None],
+        failed: Callable[[Group, Job | None], None],
     ) -> None:
         self._store = store
         self._new_group = new_group
         self._next_job = next_job
         self._committed = committed
+        self._failed = failed
         self._jobs: deque[Job] = deque()
         self._alone = 0  # how many of the next jobs are to be committed each by itself
         self._work = anyio.Event()
@@ -102,7 +105,7 @@ class Committer:
                     await anyio.to_thread.run_sync(self._store.commit, group.batch, limiter=self._worker)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, whoever waits must hear of it
             group.take_back()
-            self._try_apart(jobs, error)
+            self._failed(group, self._try_apart(jobs, error))
             return True
         except BaseException:
             group.take_back()
@@ -125,12 +128,15 @@ class Committer:
             if len(jobs) % PAUSE_EVERY == 0:
                 await lowlevel.checkpoint()
 
-    def _try_apart(self, jobs: list[Job], error: Exception) -> None:
-        """A group failed: where it is one job, that is refused; where there are several, each is tried by itself."""
-        if len(jobs) == 1:
-            logs.warning("commit failed", error=f"{type(error).__name__}: {error}")
-            self._alone = max(0, self._alone - 1)
-            jobs[0].refuse(error)
-        else:
+    def _try_apart(self, jobs: list[Job], error: Exception) -> Job | None:
+        """A group failed: of several jobs each is tried by itself; a single one is refused, and returned."""
+        if len(jobs) > 1:
             self._alone = len(jobs)
             self._jobs.extendleft(reversed(jobs))
+            return None
+        for job in jobs:
+            logs.warning("commit failed", error=f"{type(error).__name__}: {error}")
+            self._alone = max(0, self._alone - 1)
+            job.refuse(error)
+            return job
+        return None

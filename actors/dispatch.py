@@ -21,6 +21,7 @@ from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
 from looms.actors.threads import Threads
 from looms.reducers.effects import Effect
+from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.items import EffectAnswer, EffectGaveUp, Item
@@ -236,7 +237,11 @@ class Dispatcher:
         )
         if not await self._write(pursued, begun):
             return
-        pursued.thread, pursued.request = self._asked(pursued.run_id, pursued.key)
+        try:
+            pursued.thread, pursued.request = self._asked(pursued.run_id, pursued.key)
+        except LoomsError as error:  # what was asked for cannot be read: the run says so, and others go on
+            await self._failed(lane, pursued, Failed(type(error).__name__, str(error)))
+            return
         ctx = Context(pursued, _Emitter(self, pursued).emit)
         outcome = await attempt(lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads)
         if isinstance(outcome, Answered):

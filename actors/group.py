@@ -49,6 +49,14 @@ from looms.snapshots.rows import Head
 from looms.snapshots.view import View
 
 
+class Before(msgspec.Struct, frozen=True):
+    """A cell that takes a turn, and what of it a failed commit brings back."""
+
+    cell: Cell
+    head: Head
+    snapshot: int
+
+
 class Asked(msgspec.Struct, frozen=True):
     """An effect that a turn asked for."""
 
@@ -71,7 +79,7 @@ class Group:
 
     Attributes:
         reading: the store as of this batch.
-        touched: the cells that took a turn, with the head that each had before.
+        touched: the cells that took a turn, as they were before.
         asked, ended: the effects to begin and to end after the commit.
         removed: the ids of runs that are gone.
         hurried: the effects to be tried now.
@@ -88,7 +96,7 @@ class Group:
         self.code = code
         self.options = options
         self.now = now
-        self.touched: dict[str, tuple[Cell, Head | None]] = {}
+        self.touched: dict[str, Before] = {}
         self.asked: dict[tuple[int, EffectKey], Asked] = {}
         self.ended: list[tuple[int, EffectKey]] = []
         self.woken: set[str] = set()
@@ -211,7 +219,7 @@ class Group:
         self.set_timer(index_rows.first_due(changed))
         send(self, cell, turn.entries)
         self._tell(cell, before, turn)
-        if run.seq - cell.snapshot >= self.options.snapshot_every:
+        if cell.problem is None and run.seq - cell.snapshot >= self.options.snapshot_every:
             self._snapshot(cell)
 
     def _tell(self, cell: Cell, before: Head, turn: Turn) -> None:
@@ -241,7 +249,7 @@ class Group:
     def _touch(self, cell: Cell) -> Head:
         """Note that a cell is part of this group, and return its head."""
         if cell.head.run_id not in self.touched:
-            self.touched[cell.head.run_id] = (cell, cell.head if cell.head.seq else None)
+            self.touched[cell.head.run_id] = Before(cell, cell.head, cell.snapshot)
             self._cells.add(cell)
         cell.busy = True
         return cell.head
@@ -379,9 +387,9 @@ class Group:
 
     def committed(self) -> None:
         """The commit is done: what was planned holds, and whoever waits is answered."""
-        for cell, _ in self.touched.values():
-            cell.run.journal.clear()
-            cell.busy = False
+        for before in self.touched.values():
+            before.cell.run.journal.clear()
+            before.cell.busy = False
         for answer in self._answers:
             answer.give()
         for level, event, values in self._told:
@@ -389,11 +397,11 @@ class Group:
 
     def take_back(self) -> None:
         """The commit failed: cells are as they were before this group."""
-        for run_id, (cell, before) in self.touched.items():
+        for run_id, before in self.touched.items():
+            cell = before.cell
             cell.run.journal.undo()
+            cell.head, cell.snapshot = before.head, before.snapshot
+            cell.unread = True
             cell.busy = False
-            if before is None:
+            if cell.head.seq == 0:
                 self._cells.drop(run_id)
-            else:
-                cell.head = before
-                cell.unread = True

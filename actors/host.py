@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from looms.actors import logs
 from looms.actors.cell import Cell, Posted, load_cell, missing
 from looms.actors.cells import Cells
-from looms.actors.clock import Clock
+from looms.actors.clock import Clock, after
 from looms.actors.committer import Committer
 from looms.actors.dispatch import Dispatcher
 from looms.actors.errors import RuntimeClosed
@@ -32,6 +32,7 @@ from looms.snapshots import effect_rows, heads, history, inbox, retained
 from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
 
+TRY_AGAIN = 1.0  # seconds until an inbox is looked at again whose turn could not be committed
 MOST_ITEMS = 256  # that a cell takes in one turn; then it is others' turn
 
 
@@ -55,7 +56,7 @@ class Host:
         with store.view() as view:
             self._retained = Retained(bool(retained.page(view, limit=1)))
         self._ready: dict[str, deque[Posted]] = {}
-        self.committer = Committer(store, self._new_group, self._next_job, self._committed)
+        self.committer = Committer(store, self._new_group, self._next_job, self._committed, self._failed)
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.committer.add)
@@ -70,6 +71,7 @@ class Host:
         """
         self._report_missing()
         self.open = True
+        self._tasks = tasks
         self._recover()
         tasks.start_soon(self.committer.run)
         if self.options.drives:
@@ -170,6 +172,17 @@ class Host:
             self.timers.set(group.first_due)
         self.cells.trim()
         self.followers.tell([*group.touched, *group.removed])
+
+    def _failed(self, group: Group, refused: Job | None) -> None:
+        """A group was taken back: whoever waits for its cells looks again, and what is in an inbox is tried later."""
+        self.activity += 1
+        if isinstance(refused, Turns):
+            self._tasks.start_soon(self._wake_later, refused.run_id)
+        self.followers.tell(list(group.touched))
+
+    async def _wake_later(self, run_id: str) -> None:
+        await self.clock.sleep_until(after(self.clock, TRY_AGAIN))
+        self.wake(run_id)
 
     def _asked(self, run_id: str, key: EffectKey) -> tuple[str, Any]:
         """The thread and the request of an effect."""

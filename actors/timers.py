@@ -8,14 +8,15 @@ from collections.abc import Callable
 import anyio
 import msgspec
 
+from looms.actors import logs
 from looms.actors.calls import Call
 from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
 from looms.actors.index_rows import GRACE
 from looms.actors.retained import RUNTIME
+from looms.reducers.errors import LoomsError
 from looms.reducers.items import GraceOver, TimerFired
 from looms.snapshots import heads, timers
-from looms.snapshots.errors import StoreError
 from looms.snapshots.store import Store
 from looms.snapshots.timers import TimerKey
 
@@ -107,7 +108,8 @@ class Timers:
         try:
             for call in calls:
                 await call.result()
-        except StoreError:
+        except LoomsError as error:
+            logs.warning("timers not fired yet", error=str(error))
             await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
 
 

@@ -11,7 +11,7 @@ import anyio
 from looms.actors.background import background
 from looms.actors.doorbell import ring
 from looms.actors.errors import RuntimeClosed
-from looms.actors.followers import Followers
+from looms.actors.followers import Followers, NextCommit
 from looms.commits import read_commits
 from looms.listing import list_runs
 from looms.reducers.definitions import Definition
@@ -101,8 +101,8 @@ class Reader:
             raise RuntimeClosed(f"the reader on {self.path} is not open; use it inside `async with looms.Reader(...)`")
         return self._environment.view()
 
-    def next_commit(self, run_id: str | None = None) -> anyio.Event:
-        """What is set when there may be something new."""
+    def next_commit(self, run_id: str | None = None) -> NextCommit:
+        """The next time that there may be something new."""
         return self._followers.next()
 
     async def _listen(self) -> None:

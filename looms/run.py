@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import anyio
+from anyio import lowlevel
 
 from looms.actors.errors import RunCancelled, RunFailed
 from looms.actors.service import Receipt, Service
@@ -80,6 +81,7 @@ class Run(RunReading[S], Generic[S, O]):
             UnknownRun: there is no such run.
             ReducerError: today's code cannot fold it.
         """
+        await lowlevel.checkpoint()
         cell = await self._runtime.host.settled(self.id)
         if isinstance(cell.problem, ReducerError):
             raise cell.problem

@@ -6,10 +6,9 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, overload
 
-import anyio
-
 from looms.actors.clock import Clock, SystemClock
 from looms.actors.errors import RuntimeClosed
+from looms.actors.followers import NextCommit
 from looms.actors.host import Host
 from looms.actors.options import Options
 from looms.actors.publishing import Published
@@ -240,8 +239,8 @@ class Runtime:
         """A short look at the store as of its last commit."""
         return self.host.store.view()
 
-    def next_commit(self, run_id: str | None = None) -> anyio.Event:
-        """What is set at the next commit, or the next that touches a run."""
+    def next_commit(self, run_id: str | None = None) -> NextCommit:
+        """The next commit, or the next that touches a run."""
         followers = self.host.followers
         return followers.next() if run_id is None else followers.next_of(run_id)
 

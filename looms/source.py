@@ -2,8 +2,7 @@
 
 from typing import Protocol
 
-import anyio
-
+from looms.actors.followers import NextCommit
 from looms.reducers.registry import Registry
 from looms.snapshots.view import View
 
@@ -24,6 +23,6 @@ class Source(Protocol):
         """
         ...
 
-    def next_commit(self, run_id: str | None = None) -> anyio.Event:
-        """What is set at the next commit, or the next that touches a run. Ask for it, then look, then wait for it."""
+    def next_commit(self, run_id: str | None = None) -> NextCommit:
+        """The next commit, or the next that touches a run. Ask for it, then look, then wait for it."""
         ...
