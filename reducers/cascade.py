@@ -10,8 +10,8 @@ from looms.reducers.definitions import Definition, ReduceContext
 from looms.reducers.entries import Entry, More, Origin, Row
 from looms.reducers.errors import InvalidMatch, MailboxFull, ReducerError, RunFinished, TurnTooLong
 from looms.reducers.events import Event, EventType
-from looms.reducers.fold import child_id, ending, enter, is_kept, obey, taken_from
-from looms.reducers.folded import ROOT, End, FoldedRun, Thread
+from looms.reducers.fold import born, child_id, ending, enter, is_kept, obey, taken_from
+from looms.reducers.folded import BEGINNING, ROOT, End, FoldedRun, Thread
 from looms.reducers.instructions import Cancel, Complete, Emit, EndCancelled, Fail, Instruction, Spawn, Step, Wait
 from looms.reducers.lifecycle import (
     CANCELLED,
@@ -42,10 +42,10 @@ class Arriving:
         event: the event, as today's class.
         payload: its bytes, when they are at hand, in the version that is given with them.
         more: its envelope; ``more.thread`` is whom it is addressed to.
-        fleeting: it concerns its thread alone, and is dropped when that is over.
+        only: the thread that it concerns and no other; it is dropped when that is over, also when a new one has its id.
     """
 
-    __slots__ = ("event", "fleeting", "kind", "more", "origin", "payload", "version")
+    __slots__ = ("event", "kind", "more", "only", "origin", "payload", "version")
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Arriving:
         version: int | None = None,
         origin: Origin = "thread",
         more: More | None = None,
-        fleeting: bool = False,
+        only: Thread | None = None,
     ) -> None:
         self.kind = kind
         self.event = event
@@ -64,7 +64,7 @@ class Arriving:
         self.version = kind.version if version is None else version
         self.origin = origin
         self.more = more or More()
-        self.fleeting = fleeting
+        self.only = only
 
 
 class Cascade:
@@ -99,7 +99,7 @@ class Cascade:
             RunFinished: the run is over before the last of them.
         """
         for first in arriving:
-            if self._run.end is not None and not first.fleeting:
+            if self._run.end is not None and first.only is None:
                 raise RunFinished(finished(self._run))
             self._queue.append(first)
             while self._queue:
@@ -111,10 +111,9 @@ class Cascade:
         return self.entries
 
     def _arrive(self, arriving: Arriving) -> None:
-        address = arriving.more.thread
-        if arriving.fleeting and (self._run.end is not None or (address not in self._run.threads and address != ROOT)):
-            return
-        self._record(arriving)
+        only = arriving.only
+        if only is None or (self._run.end is None and self._run.is_alive(only)):
+            self._record(arriving)
 
     def _look_in_mailbox(self, key: WaitKey) -> None:
         """Let a wait that is still open take the oldest event in the mailbox that meets it."""
@@ -161,7 +160,7 @@ class Cascade:
             index = 0
             for id, wait in takers.items():
                 thread = run.threads.get(id)
-                if thread is not None and run.end is None:
+                if thread is not None and thread.born[0] < seq and run.end is None:  # not one that took its place here
                     decided = self._decide(thread, wait, given.event, row, index)
                     decisions[id] = tuple(instruction for _, instruction in decided)
                     wires.append((id, thread.kind, tuple(wire for wire, _ in decided)))
@@ -189,7 +188,7 @@ class Cascade:
         if address is not None:
             thread = run.threads.get(address)
             if arriving.kind is STARTED and address == ROOT:
-                thread = Thread(ROOT, run.definition, None, (1, 0), None)
+                thread = born(ROOT, run.definition, None, BEGINNING, None)
             if thread is None:
                 return {}
             wait = met.get(address)
@@ -271,7 +270,8 @@ class Cascade:
     def _start_child(self, child: str, wire: WireSpawn, spawn: Spawn, cause: int) -> None:
         more = More(cause=cause, thread=child, kind=wire.definition)
         payload = encode({"input": wire.input})
-        self._queue.append(Arriving(STARTED, Started(spawn.input), payload, more=more, fleeting=True))
+        only = self._run.threads[child]
+        self._queue.append(Arriving(STARTED, Started(spawn.input), payload, more=more, only=only))
 
     def _tell(self, parent: str, child: str, end: End, cause: int) -> None:
         """Tell a parent how its child ended."""
@@ -285,7 +285,7 @@ class Cascade:
                 kind, event = CHILD_FAILED, ChildFailed(child, end.error or "")
             case "cancelled":
                 kind, event = CHILD_CANCELLED, ChildCancelled(child, end.error or "")
-        self._queue.append(Arriving(kind, event, more=more, fleeting=True))
+        self._queue.append(Arriving(kind, event, more=more, only=self._run.threads[parent]))
 
     def _failure(self, error: Exception, definition: str, seq: int, type_name: str) -> ReducerError:
         return ReducerError(

@@ -8,7 +8,8 @@ from looms.reducers.definitions import ReduceContext
 from looms.reducers.entries import Entry, More
 from looms.reducers.errors import InvalidInput, ReducerError
 from looms.reducers.events import Event
-from looms.reducers.folded import ROOT, Cancelling, End, FoldedRun, Outstanding, Thread
+from looms.reducers.folded import BEGINNING, ROOT, Cancelling, End, FoldedRun, Outstanding, Thread
+from looms.reducers.ids import checked_id
 from looms.reducers.instructions import Cancel, Complete, EndCancelled, Fail, Instruction, Invoke, Spawn, Wait
 from looms.reducers.lifecycle import CANCEL_REQUESTED, CANCELLED, STARTED, TAKEN, TIMED_OUT
 from looms.reducers.moments import due_after
@@ -80,7 +81,7 @@ def enter(run: FoldedRun, entry: Entry, more: More, code: Registry | None) -> No
     seq, type = entry.seq, entry.row.type
     run.advance(seq, entry.row.at)
     if type == STARTED.name and more.thread == ROOT:
-        run.add_thread(born(ROOT, run.definition, None, (seq, 0), code))
+        run.add_thread(born(ROOT, run.definition, None, BEGINNING, code))
     for thread, id in more.satisfied.items():
         key = run.waits.with_id(thread, id)
         if key is not None:
@@ -125,9 +126,8 @@ def obey(run: FoldedRun, thread: str, key: tuple[int, int], instruction: Instruc
         case Spawn(definition=kind):
             new = child_id(thread, key, instruction)
             if new in run.threads:
-                raise InvalidInput(
-                    f"spawn(id={instruction.id!r}): thread {thread} has a child of that id that is alive"
-                )
+                raise InvalidInput(f"spawn(id={instruction.id!r}): thread {new} is alive; its id is not used twice")
+            checked_id(new, "the id of the new thread")
             run.add_thread(born(new, kind, thread, key, code))
         case Cancel(id=id):
             child = run.child(thread, id)

@@ -13,6 +13,9 @@ from looms.reducers.open_waits import OpenWaits
 
 ROOT = "root"
 
+BEGINNING = (0, 0)
+"""Where the root is born: before anything that a record could ask for."""
+
 EffectKey: TypeAlias = tuple[int, int]
 """Where an effect was asked for: the seq of the record, and the index of the instruction in it."""
 
@@ -25,7 +28,7 @@ class Thread(msgspec.Struct, frozen=True):
     id: str
     kind: str
     parent: str | None
-    born: tuple[int, int]  # where it was spawned: threads are told in this order
+    born: tuple[int, int]  # where it was spawned: they are told in this order, and apart from later ones of their id
     state: Any  # None where today's code was not asked for it
 
 
@@ -145,6 +148,11 @@ class FoldedRun:
         found = self.threads.get(f"{parent}/{id}")
         return found if found is not None and found.parent == parent else None
 
+    def is_alive(self, thread: Thread) -> bool:
+        """Whether a thread is not over; one that has its id since then is another."""
+        now = self.threads.get(thread.id)
+        return now is not None and now.born == thread.born
+
     def set_state(self, id: str, state: Any) -> None:
         """Give a thread its next state."""
         thread = self.threads[id]
@@ -152,10 +160,12 @@ class FoldedRun:
             self.threads.put(id, msgspec.structs.replace(thread, state=state))
 
     def remove(self, id: str) -> None:
-        """End a child: its waits, its effects and its own children go with it."""
+        """End a child: its waits, its effects, its mail and its own children go with it."""
         for child in list(self.children[id]):
             self.remove(child)
         self._clear(id)
+        for seq in [seq for seq, entry in self.mailbox.items() if entry.more.thread == id]:
+            self.mailbox.drop(seq)  # nobody else may take it
         thread = self.threads.drop(id)
         if thread.parent is not None:
             self.children.discard(thread.parent, id)

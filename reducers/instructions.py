@@ -234,4 +234,4 @@ def _seconds(value: float | None, what: str) -> float | None:
         return None
     if not is_seconds(value) or value * 1000 > LAST:
         raise ValueError(f"{what}={value!r} is no number of seconds that ends before the year 10000")
-    return value
+    return max(value, 0)

@@ -34,8 +34,11 @@ def due_after(at: int, seconds: float) -> int:
     """The first millisecond that is not before so many seconds after ``at``; at once if that is past.
 
     Raises:
-        ValueError: that is after the year 9999.
+        ValueError: that is after the year 9999, or no number of seconds.
     """
+    if not is_seconds(seconds):
+        raise ValueError(f"{seconds!r} is no number of seconds")
+    # Rounded to a nanosecond first: 0.07 * 1000 is a little more than 70, and 70 is what was meant.
     due = at + max(0, math.ceil(round(seconds * 1000, 6)))
     if due > LAST:
         raise ValueError(f"{seconds!r} seconds from {moment(at).isoformat()} is after the year 9999")
@@ -44,4 +47,6 @@ def due_after(at: int, seconds: float) -> int:
 
 def is_seconds(value: object) -> bool:
     """Whether a value is a finite number, so that it can be a number of seconds."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))

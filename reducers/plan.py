@@ -12,9 +12,9 @@ import msgspec
 
 from looms.reducers.cascade import Arriving, Cascade, finished
 from looms.reducers.entries import Entry, More, Origin
-from looms.reducers.errors import LoomsError, MailboxFull, ReducerError, RunFinished
+from looms.reducers.errors import InvalidInput, LoomsError, MailboxFull, ReducerError, RunFinished
 from looms.reducers.events import Event, EventType
-from looms.reducers.folded import ROOT, FoldedRun
+from looms.reducers.folded import ROOT, FoldedRun, Thread
 from looms.reducers.items import (
     CancelAsked,
     Delivery,
@@ -215,24 +215,27 @@ def _play(run: FoldedRun, item: Item, code: Registry, now: int, cascade: Cascade
                 return None
             failed = EffectFailed(effect.effect, effect_id(run.run_id, *key), error, message, attempts)
             more = More(cause=key[0], thread=effect.thread, effect=key, final=True)
-            return _last(cascade, [Arriving(EFFECT_FAILED, failed, origin="effect", more=more, fleeting=True)])
+            only = run.threads[effect.thread]
+            return _last(cascade, [Arriving(EFFECT_FAILED, failed, origin="effect", more=more, only=only)])
         case TimerFired(wait=key):
             wait = run.waits.by_key.get(key)
             if wait is None or wait.due is None or wait.due > now:
                 return None
             more = More(cause=key[0], thread=wait.thread)
-            return _last(cascade, [Arriving(TIMED_OUT, TimedOut(wait.id), origin="timer", more=more, fleeting=True)])
+            only = run.threads[wait.thread]
+            return _last(cascade, [Arriving(TIMED_OUT, TimedOut(wait.id), origin="timer", more=more, only=only)])
         case GraceOver(seq=seq):
             if run.cancelling is None or run.cancelling.seq != seq:
                 return None
             more = More(cause=seq)
             return _last(cascade, [Arriving(CANCELLED, Cancelled(run.cancelling.reason), origin="timer", more=more)])
-        case SignalReturned(seq=seq, thread=thread, run_id=target, type=type, reason=reason):
-            if run.end is not None or thread not in run.threads:
-                return None
+        case SignalReturned(seq=seq, thread=id, run_id=target, type=type, reason=reason):
+            teller = run.threads.get(id)
+            if teller is None or teller.born[0] >= seq:
+                return None  # it is over; if there is one of its id, that was not born when the signal was sent
             returned = SignalFailed(target, type, reason)
-            more = More(cause=seq, thread=thread)
-            return _last(cascade, [Arriving(SIGNAL_FAILED, returned, origin="run", more=more, fleeting=True)])
+            more = More(cause=seq, thread=id)
+            return _last(cascade, [Arriving(SIGNAL_FAILED, returned, origin="run", more=more, only=teller)])
         case CancelAsked():
             return _play_cancel(run, item, code, now, cascade)
 
@@ -242,19 +245,20 @@ def _play_answer(run: FoldedRun, item: EffectAnswer, code: Registry, cascade: Ca
     effect = run.effects.get(item.effect)
     if effect is None:
         return None
+    only = run.threads[effect.thread]
     if not item.final:
         if item.position < len(effect.emitted):
             return None
         more = More(cause=item.effect[0], thread=effect.thread, effect=item.effect)
-        return _last(cascade, [_open(letter, code, "effect", more, fleeting=True) for letter in item.letters])
+        return _last(cascade, [_open(letter, code, "effect", more, only) for letter in item.letters])
     more = More(cause=item.effect[0], thread=effect.thread, effect=item.effect)
     last = msgspec.structs.replace(more, final=True)
     if not item.letters:
         last = msgspec.structs.replace(last, thread=None)
         done = EffectCompleted(effect_id(run.run_id, *item.effect))
         return _last(cascade, [Arriving(EFFECT_COMPLETED, done, origin="effect", more=last)])
-    arriving = [_open(letter, code, "effect", more, fleeting=True) for letter in item.letters[:-1]]
-    return _last(cascade, [*arriving, _open(item.letters[-1], code, "effect", last, fleeting=True)])
+    arriving = [_open(letter, code, "effect", more, only) for letter in item.letters[:-1]]
+    return _last(cascade, [*arriving, _open(item.letters[-1], code, "effect", last, only)])
 
 
 def _play_cancel(run: FoldedRun, asked: CancelAsked, code: Registry, now: int, cascade: Cascade) -> int | None:
@@ -266,7 +270,10 @@ def _play_cancel(run: FoldedRun, asked: CancelAsked, code: Registry, now: int, c
     known = code.definitions.get(run.definition)
     if asked.at_once or known is None or CancelRequested not in known.handles:
         return _last(cascade, [Arriving(CANCELLED, Cancelled(asked.reason), origin="signal")])
-    due = due_after(max(now, run.at), asked.grace)
+    try:
+        due = due_after(max(now, run.at), asked.grace)
+    except ValueError as error:
+        raise InvalidInput(f"the grace of a cancellation: {error}") from error
     more = More(thread=ROOT, due=due)
     return _last(cascade, [Arriving(CANCEL_REQUESTED, CancelRequested(asked.reason), origin="signal", more=more)])
 
@@ -282,11 +289,11 @@ def _last(cascade: Cascade, arriving: list[Arriving]) -> int | None:
     return seq
 
 
-def _open(letter: Letter, code: Registry, origin: Origin, more: More, *, fleeting: bool = False) -> Arriving:
+def _open(letter: Letter, code: Registry, origin: Origin, more: More, only: Thread | None = None) -> Arriving:
     """A letter as an event of today's class."""
     kind: EventType[Any] = code.event_named(letter.type)
     event: Event = kind.unpack(letter.payload, letter.version)
-    return Arriving(kind, event, letter.payload, version=letter.version, origin=origin, more=more, fleeting=fleeting)
+    return Arriving(kind, event, letter.payload, version=letter.version, origin=origin, more=more, only=only)
 
 
 def _started_payload(given: bytes) -> bytes:

@@ -1,0 +1,200 @@
+"""State is derived, decisions are recorded: a log folds to the very run that was planned, from wherever it is begun."""
+
+from typing import Any
+
+from looms.reducers.entries import unpack_entry
+from looms.reducers.fold import fold
+from looms.reducers.folded import FoldedRun
+from looms.reducers.images import fingerprints, fits, pack_image, restore
+from looms.reducers.journal import Groups, Journal, Table
+from looms.reducers.open_waits import OpenWaits
+from looms.reducers.plan import Accepted, plan
+from tests.properties.exact import exact
+from tests.properties.histories import TIGHT, History, Played, folded, histories, new_run, normal
+from tests.properties.laws import effort, holds
+from tests.properties.scripted import CODE
+
+
+def contents(indexed: object) -> dict[str, Any]:
+    """What is in the tables and groups of an object."""
+    found: dict[str, Any] = {}
+    for name, part in vars(indexed).items():
+        if isinstance(part, Groups):
+            found[name] = {key: set(members) for key, members in part._sets.items()}
+        elif isinstance(part, Table):
+            found[name] = dict(part)
+    return found
+
+
+def check_indexes(run: FoldedRun) -> None:
+    """What is looked up by an index is what a naive pass over everything finds."""
+    anew = OpenWaits(Journal())
+    for wait in run.waits.by_key.values():
+        anew.add(wait)
+    assert contents(run.waits) == contents(anew)
+    children: dict[str, set[str]] = {}
+    for thread in run.threads.values():
+        if thread.parent is not None:
+            children.setdefault(thread.parent, set()).add(thread.id)
+    effects: dict[str, set[tuple[int, int]]] = {}
+    for effect in run.effects.values():
+        effects.setdefault(effect.thread, set()).add(effect.key)
+    assert contents(run)["children"] == children
+    assert contents(run)["effects_of"] == effects
+    assert set(children) | set(effects) | {wait.thread for wait in run.waits.by_key.values()} <= set(run.threads)
+
+
+@effort(quick=150, long=2_000)
+def test_folding_what_a_turn_recorded_gives_the_run_that_it_planned(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played, copy = Played(history), new_run(history)
+        turn = played.start()
+        for passed, moves in ((0, ()), *history.turns):
+            if moves:
+                turn = played.turn(played.items(passed, moves))
+            for entry in turn.entries:
+                stored = unpack_entry(entry.pack(), CODE)
+                fold(copy, stored, CODE)
+                assert exact(stored.decisions) == exact(entry.decisions)
+                assert stored.pack() == entry.pack()
+            assert normal(copy) == normal(played.run)
+            check_indexes(played.run)
+            check_indexes(copy)
+            if not isinstance(turn.outcomes[0], Accepted) and not played.log:
+                return
+
+
+@effort(quick=60, long=700)
+def test_an_image_taken_at_any_seq_stands_for_all_the_records_before(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        if not played.play():
+            return
+        whole = normal(played.run)
+        before = new_run(history)
+        for seq, data in enumerate(played.log, 1):
+            fold(before, unpack_entry(data, CODE), CODE)
+            image = pack_image(before, CODE)
+            assert fits(fingerprints(before, CODE), CODE)
+            run = new_run(history)
+            restore(image, run, CODE, lambda at: unpack_entry(played.log[at - 1], CODE))
+            assert normal(run) == normal(before)
+            check_indexes(run)
+            assert pack_image(run, CODE) == image
+            assert normal(folded(played.log[seq:], run)) == whole
+
+
+@effort(quick=60, long=700)
+def test_a_log_folds_without_the_code_to_all_but_the_states(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        if not played.play():
+            return
+        blind, seeing = folded(played.log, new_run(history), None), played.run
+        assert set(blind.threads) == set(seeing.threads)
+        assert all(thread.state is None for thread in blind.threads.values())
+        alike = ("seq", "at", "waits", "mailbox", "cancelling")
+        assert [normal(blind)[name] for name in alike] == [normal(seeing)[name] for name in alike]
+        assert {key: (e.effect, e.thread, e.emitted) for key, e in blind.effects.items()} == {
+            key: (e.effect, e.thread, e.emitted) for key, e in seeing.effects.items()
+        }
+        assert blind.status == seeing.status
+
+
+@effort(quick=100, long=1_000)
+def test_an_item_that_is_not_accepted_leaves_the_run_as_it_was(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        before = normal(played.run)
+        if not isinstance(played.start().outcomes[0], Accepted):
+            assert normal(played.run) == before
+            assert played.run.threads == {}
+            return
+        for passed, moves in history.turns:
+            for item in played.items(passed, moves):
+                before, records = normal(played.run), len(played.log)
+                turn = played.turn([item])
+                if not isinstance(turn.outcomes[0], Accepted):
+                    assert normal(played.run) == before
+                    assert len(played.log) == records
+                    check_indexes(played.run)
+
+
+@effort(quick=60, long=700)
+def test_the_items_of_a_turn_get_what_they_would_get_one_by_one(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        together, apart = Played(history), Played(history)
+        if not isinstance(together.start().outcomes[0], Accepted):
+            return
+        apart.start()
+        for passed, moves in history.turns:
+            items = together.items(passed, moves)
+            apart.now = together.now
+            turn = together.turn(items)
+            singly = []
+            for item in items:
+                singly += apart.turn([item]).outcomes
+                if len(singly) == len(turn.outcomes):
+                    break
+            assert [repr(outcome) for outcome in singly] == [repr(outcome) for outcome in turn.outcomes]
+            assert apart.log == together.log
+            assert normal(apart.run) == normal(together.run)
+
+
+@effort(quick=80, long=1_000)
+def test_a_turn_that_is_taken_back_leaves_no_trace_and_can_be_planned_again(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        if not isinstance(played.start().outcomes[0], Accepted):
+            return
+        for passed, moves in history.turns:
+            items = played.items(passed, moves)
+            before, mark = normal(played.run), played.run.journal.mark()
+            first = plan(played.run, items, CODE, played.now, TIGHT, played.known)
+            planned = normal(played.run)
+            played.run.journal.undo(mark)
+            assert normal(played.run) == before
+            check_indexes(played.run)
+            again = played.turn(items)
+            assert [entry.pack() for entry in again.entries] == [entry.pack() for entry in first.entries]
+            assert normal(played.run) == planned
+
+
+@effort(quick=100, long=1_000)
+def test_records_are_numbered_timed_and_caused_in_order(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        if not played.play():
+            return
+        at, effects = 0, set()
+        for seq, entry in enumerate(played.entries, 1):
+            assert entry.seq == seq
+            assert entry.row.at >= at
+            at = entry.row.at
+            assert entry.more.cause is None or 1 <= entry.more.cause < seq
+            if entry.row.type != "looms.signal_failed":
+                assert (entry.more.cause is None) == (entry.row.origin in ("start", "signal", "run"))
+            if entry.more.effect is not None and entry.more.final:
+                assert entry.more.effect not in effects, "an effect ends once"
+                effects.add(entry.more.effect)
+
+
+@effort(quick=100, long=1_000)
+def test_a_thread_is_started_once_and_before_all_else(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played, run = Played(history), new_run(history)
+        if not played.play():
+            return
+        for data in played.log:
+            fold(run, unpack_entry(data, CODE), CODE)
+            for thread in run.threads.values():
+                starts = ["Started(" in word for word in thread.state.words]
+                assert starts == [True, *[False] * (len(starts) - 1)] or starts == []
