@@ -47,10 +47,11 @@ class Cell:
         problem: why today's code cannot fold it, or None.
         snapshot: the seq of the newest snapshot that fits; 0 for none.
         unread: there may be something in the durable inbox.
+        deferred: something in the durable inbox waits for room in the mailbox.
         busy: a turn is planned and not committed.
     """
 
-    __slots__ = ("busy", "head", "problem", "run", "snapshot", "unread")
+    __slots__ = ("busy", "deferred", "head", "problem", "run", "snapshot", "unread")
 
     def __init__(self, head: Head, run: FoldedRun, *, snapshot: int = 0, problem: Exception | None = None) -> None:
         self.head = head
@@ -59,6 +60,7 @@ class Cell:
         self.problem = problem
         self.unread = True
         self.busy = False
+        self.deferred = False
 
     @property
     def held(self) -> bool:

@@ -1,35 +1,42 @@
 """What a turn sends to other runs: into their durable inboxes, in the commit of the turn itself."""
 
-from typing import TYPE_CHECKING
-
-from looms.actors import publishing
+from looms.actors.cell import Cell
+from looms.actors.group import Group
+from looms.actors.waiting import waiting_for
 from looms.reducers.entries import Entry
-from looms.reducers.items import Delivery, Letter, SignalReturned
+from looms.reducers.items import Delivery, Item, Letter, SignalReturned
 from looms.reducers.wire import WirePublish, WireSignal
 from looms.snapshots import heads
 
-if TYPE_CHECKING:
-    from looms.actors.cell import Cell
-    from looms.actors.group import Group
 
-
-def send(group: "Group", cell: "Cell", entries: list[Entry]) -> None:
+def send(group: Group, cell: Cell, entries: list[Entry]) -> None:
     """Send what the records of a run ask to be sent."""
-    run_id, own = cell.run.run_id, cell.head.number
     for entry in entries:
         for thread, _, wires in entry.more.decisions:
             for wire in wires:
-                if not isinstance(wire, WireSignal | WirePublish):
-                    continue
-                letter = Letter(wire.type, wire.version, bytes(wire.payload))
-                item = Delivery((letter,), "run", sender=(run_id, entry.seq), sender_thread=thread)
-                if isinstance(wire, WirePublish):
-                    for waiting, target in publishing.waiting_for(group, letter):
-                        group.message(target, waiting, item)
-                    continue
-                number = heads.number_of(group.reading, wire.run_id)
-                if number is not None:
-                    group.message(wire.run_id, number, item)
-                else:
-                    why = f"there is no run {wire.run_id}"
-                    group.message(run_id, own, SignalReturned(entry.seq, thread, wire.run_id, wire.type, why))
+                if isinstance(wire, WireSignal | WirePublish):
+                    _send(group, cell.run.run_id, entry.seq, thread, wire)
+
+
+def send_back(group: Group, item: Item, run_id: str, reason: str) -> None:
+    """Tell the thread that sent a signal that it could not be delivered to a run."""
+    if isinstance(item, Delivery) and item.sender is not None and item.sender_thread is not None:
+        sender, seq = item.sender
+        number = heads.number_of(group.reading, sender)
+        if number is not None:
+            for letter in item.letters:
+                group.message(sender, number, SignalReturned(seq, item.sender_thread, run_id, letter.type, reason))
+
+
+def _send(group: Group, sender: str, seq: int, thread: str, wire: WireSignal | WirePublish) -> None:
+    letter = Letter(wire.type, wire.version, bytes(wire.payload))
+    if isinstance(wire, WirePublish):
+        for run_id, number in waiting_for(group, letter).items():
+            group.message(run_id, number, Delivery((letter,), "run", sender=(sender, seq)))
+        return
+    item = Delivery((letter,), "run", sender=(sender, seq), sender_thread=thread)
+    target = heads.number_of(group.reading, wire.run_id)
+    if target is not None:
+        group.message(wire.run_id, target, item)
+    else:
+        send_back(group, item, wire.run_id, f"there is no run {wire.run_id}")

@@ -19,6 +19,7 @@ from looms.actors.attempts import Answered, Failed, attempt, letter_of
 from looms.actors.calls import Call
 from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
+from looms.actors.group import Group
 from looms.actors.threads import Threads
 from looms.reducers.effects import Effect
 from looms.reducers.errors import LoomsError
@@ -101,7 +102,7 @@ class Record(msgspec.Struct, frozen=True):
     row: EffectRow
     call: Call[bool]
 
-    def __call__(self, group: Any) -> None:
+    def __call__(self, group: Group) -> None:
         """Put it into a group."""
         key = (self.place[0], *self.place[1])
         there = effect_rows.get(group.reading, key) is not None

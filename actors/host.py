@@ -18,11 +18,10 @@ from looms.actors.committer import Committer
 from looms.actors.dispatch import Dispatcher
 from looms.actors.errors import RuntimeClosed
 from looms.actors.followers import Followers
-from looms.actors.group import Group
+from looms.actors.group import Group, Memory
 from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.options import Options
 from looms.actors.removals import Removals
-from looms.actors.retained import Retained
 from looms.actors.timers import Timers
 from looms.reducers.errors import ModuleError
 from looms.reducers.folded import EffectKey
@@ -54,7 +53,7 @@ class Host:
         self.followers = Followers()
         self.cells = Cells(options.max_resident)
         with store.view() as view:
-            self._retained = Retained(bool(retained.page(view, limit=1)))
+            self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
         self._ready: dict[str, deque[Posted]] = {}
         self.committer = Committer(store, self._new_group, self._next_job, self._committed, self._failed)
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
@@ -148,7 +147,7 @@ class Host:
             self.code,
             self.options,
             self.clock.now(),
-            self._retained,
+            self._memory,
         )
 
     def _committed(self, group: Group) -> None:

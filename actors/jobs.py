@@ -1,24 +1,23 @@
 """Jobs: what is put into a group. Most are the turn of one cell; others are joint turns, over several."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
 from looms.actors.cell import Posted
 from looms.actors.errors import UnknownRun
-from looms.actors.retained import Kept
+from looms.actors.group import Group
+from looms.actors.retained import Kept, keep
+from looms.actors.turns import take_messages
 from looms.reducers.items import Delivery
 from looms.reducers.plan import Ignored
 from looms.snapshots import timers
-
-if TYPE_CHECKING:
-    from looms.actors.group import Group
 
 
 class Job(Protocol):
     """Something that plans turns into a group. It is called again, in another group, when a commit failed."""
 
-    def __call__(self, group: "Group") -> None:
+    def __call__(self, group: Group) -> None:
         """Put it into a group."""
         ...
 
@@ -38,15 +37,14 @@ class Turns(msgspec.Struct, frozen=True):
     run_id: str
     posted: list[Posted]
 
-    def __call__(self, group: "Group") -> None:
+    def __call__(self, group: Group) -> None:
         """Put it into a group."""
         cell = group.cell(self.run_id)
         if cell is None:
             for one in self.posted:
                 self._to_nobody(group, one)
             return
-        waiting = group.read_inbox(cell) if cell.unread and cell.suspended is None else []
-        group.turn(cell, [*waiting, *self.posted])
+        take_messages(group, cell, self.posted)
 
     def refuse(self, error: BaseException) -> None:
         """Tell the senders."""
@@ -54,11 +52,11 @@ class Turns(msgspec.Struct, frozen=True):
             if one.call is not None and one.call.request is None:
                 one.call.refuse(error)
 
-    def _to_nobody(self, group: "Group", posted: Posted) -> None:
+    def _to_nobody(self, group: Group, posted: Posted) -> None:
         """What comes to a run that is not there: it is kept for it, or refused, or of no use any more."""
         item = posted.item
         if posted.until is not None and isinstance(item, Delivery):
-            group.retained.keep(group, Kept(item.letters, posted.until, self.run_id, item.key))
+            keep(group, Kept(item.letters, posted.until, self.run_id, item.key))
             group.answer(posted.call, None)
         elif posted.timer is not None:
             timers.delete(group.batch, posted.timer)

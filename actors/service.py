@@ -18,6 +18,7 @@ from looms.actors.one_off import OneOff
 from looms.actors.publishing import Publication, Published
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
+from looms.actors.turns import resume
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
 from looms.reducers.events import Event
@@ -114,7 +115,7 @@ class Service:
 
     def resume(self, run_id: str) -> Call[None]:
         """Ask for a suspended run to try again what it could not take."""
-        return self._once(lambda group: group.resume(_there(group, run_id)))
+        return self._once(lambda group: resume(group, _there(group, run_id)))
 
     def delete(self, run_id: str) -> Call[None]:
         """Ask for a run that is over to be removed: nobody finds it after this, and its rows go bit by bit."""

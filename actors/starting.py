@@ -1,18 +1,16 @@
 """Starting a run."""
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from looms.actors.calls import Call
 from looms.actors.cell import Posted
 from looms.actors.errors import RunExists
+from looms.actors.group import Group
+from looms.actors.retained import take_for_new
+from looms.actors.turns import take_turn
 from looms.reducers.items import Start
 from looms.reducers.plan import Refused
 from looms.snapshots import heads
-
-if TYPE_CHECKING:
-    from looms.actors.group import Group
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -32,7 +30,7 @@ class Beginning(msgspec.Struct, frozen=True):
     call: Call[str]
     exists_ok: bool = False
 
-    def __call__(self, group: "Group") -> None:
+    def __call__(self, group: Group) -> None:
         """Put it into a group."""
         there = group.cell(self.run_id)
         if there is not None:
@@ -43,11 +41,12 @@ class Beginning(msgspec.Struct, frozen=True):
             return
         head = heads.new(group.batch, self.run_id, self.definition, group.now)
         cell = group.begin(head)
-        (outcome,) = group.turn(cell, [Posted(Start(self.input))])
+        (outcome,) = take_turn(group, cell, [Posted(Start(self.input))])
         if isinstance(outcome, Refused):
             group.refuse(self.call, outcome.error)
             return
-        group.retained.greet(group, cell)
+        for kept in take_for_new(group, self.run_id):
+            take_turn(group, cell, [Posted(kept)])
         group.answer(self.call, self.run_id)
 
     def refuse(self, error: BaseException) -> None:

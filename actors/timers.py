@@ -12,8 +12,9 @@ from looms.actors import logs
 from looms.actors.calls import Call
 from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
+from looms.actors.group import Group
 from looms.actors.index_rows import GRACE
-from looms.actors.retained import RUNTIME
+from looms.actors.retained import RUNTIME, drop
 from looms.reducers.errors import LoomsError
 from looms.reducers.items import GraceOver, TimerFired
 from looms.snapshots import heads, timers
@@ -30,10 +31,10 @@ class Lapse(msgspec.Struct, frozen=True):
     n: int
     call: Call[object]
 
-    def __call__(self, group: object) -> None:
+    def __call__(self, group: Group) -> None:
         """Put it into a group."""
-        group.retained.drop(group, self.n)  # type: ignore[attr-defined]
-        group.answer(self.call)  # type: ignore[attr-defined]
+        drop(group, self.n)
+        group.answer(self.call)
 
     def refuse(self, error: BaseException) -> None:
         """It will lapse later."""

@@ -1,11 +1,11 @@
 """The commits of a store, in order: everything that was recorded, to follow and to ship."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from anyio import lowlevel
 
 from looms.reducers.errors import InvalidInput
-from looms.snapshots import commits, heads
+from looms.snapshots import commits, heads, rows
 from looms.snapshots.reading import Reading
 from looms.source import Source
 from looms.summaries import Commit, Turn
@@ -34,9 +34,9 @@ async def read_commits(source: Source, after: int, follow: bool) -> AsyncIterato
             return
 
 
-def _turns(view: Reading, turns: object) -> tuple[Turn, ...]:
+def _turns(view: Reading, turns: Iterable[rows.Turn]) -> tuple[Turn, ...]:
     found = []
-    for turn in turns:  # type: ignore[attr-defined]
+    for turn in turns:
         head = heads.head(view, turn.run)
         if head is not None:
             found.append(Turn(head.run_id, turn.first, turn.last))

@@ -1,6 +1,6 @@
 """The handle of a run in a runtime that writes its store."""
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
 from anyio import lowlevel
@@ -11,9 +11,7 @@ from looms.reducers.errors import ReducerError, RunSuspended
 from looms.reducers.events import Event
 from looms.reducers.views import RunState, view
 from looms.run_reading import RunReading
-
-if TYPE_CHECKING:
-    from looms.runtime import Runtime
+from looms.source import ServedSource
 
 S = TypeVar("S")
 O = TypeVar("O")  # noqa: E741 - the output
@@ -26,9 +24,9 @@ class Run(RunReading[S], Generic[S, O]):
         id: the run's id.
     """
 
-    def __init__(self, runtime: "Runtime", run_id: str) -> None:
-        super().__init__(runtime, run_id)
-        self._runtime = runtime
+    def __init__(self, source: ServedSource, run_id: str) -> None:
+        super().__init__(source, run_id)
+        self._served = source
 
     async def signal(self, *events: Event, key: str | None = None, retain: float | None = None) -> Receipt:
         """Send events to the run: all of them in one turn, or none.
@@ -65,7 +63,7 @@ class Run(RunReading[S], Generic[S, O]):
         """
         with anyio.move_on_after(timeout) if timeout else anyio.CancelScope():
             while True:
-                more = self._runtime.next_commit(self.id)
+                more = self._served.next_commit(self.id)
                 now = await self.inspect()
                 if now.status not in ("running", "waiting"):
                     return _output(now)  # type: ignore[no-any-return]
@@ -82,7 +80,7 @@ class Run(RunReading[S], Generic[S, O]):
             ReducerError: today's code cannot fold it.
         """
         await lowlevel.checkpoint()
-        cell = await self._runtime.host.settled(self.id)
+        cell = await self._served.host.settled(self.id)
         if isinstance(cell.problem, ReducerError):
             raise cell.problem
         return view(cell.run, cell.suspended)
@@ -137,7 +135,7 @@ class Run(RunReading[S], Generic[S, O]):
         await self._service().settle_effect(self.id, effect_id, events).result()
 
     def _service(self) -> Service:
-        return Service(self._runtime.host)
+        return Service(self._served.host)
 
 
 def _output(ended: RunState) -> Any:

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from looms.actors.followers import NextCommit
+from looms.actors.host import Host
 from looms.reducers.registry import Registry
 from looms.snapshots.view import View
 
@@ -25,4 +26,17 @@ class Source(Protocol):
 
     def next_commit(self, run_id: str | None = None) -> NextCommit:
         """The next commit, or the next that touches a run. Ask for it, then look, then wait for it."""
+        ...
+
+
+class ServedSource(Source, Protocol):
+    """One open store, with the host that serves it."""
+
+    @property
+    def host(self) -> Host:
+        """The host.
+
+        Raises:
+            RuntimeClosed: it is not open.
+        """
         ...

@@ -1,0 +1,243 @@
+"""Turns: a cell takes what came to it, and all that follows from that is written into the group.
+
+The planning is pure (``looms.reducers.plan``). Here is what becomes of its outcome: records and rows, the senders'
+answers, messages to other runs, and the suspension of a run whose code raised.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from looms.actors import index_rows, logs, retained
+from looms.actors.cell import Cell, Posted
+from looms.actors.delivery import send, send_back
+from looms.actors.group import Asked, Group
+from looms.reducers.codec import Unfit
+from looms.reducers.errors import ReducerError, RunSuspended
+from looms.reducers.folded import Cancelling
+from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, EffectGaveUp, Item, pack_item, unpack_item
+from looms.reducers.plan import (
+    Accepted,
+    Deferred,
+    Duplicate,
+    Ignored,
+    Outcome,
+    Refused,
+    Stuck,
+    Turn,
+    Undelivered,
+    plan,
+)
+from looms.snapshots import effect_rows, heads, history, inbox, keys, timers
+
+READ = 256  # messages of a durable inbox that a turn takes
+
+
+def take_turn(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
+    """Let a cell take what was posted, and what was kept for the waits that it opens.
+
+    Args:
+        group: the group that the turn is part of.
+        cell: the cell; one of a suspended run keeps what the runtime brings and refuses the rest.
+        posted: what came, in order.
+
+    Returns:
+        What became of the items that were tried.
+    """
+    if not posted:
+        return []
+    if cell.suspended is not None:
+        _put_by(group, cell, posted)
+        return []
+    mark = cell.run.journal.mark()
+    outcomes = _plan(group, cell, posted)
+    for kept in retained.take_for(group, cell, mark):
+        take_turn(group, cell, [Posted(kept)])
+    return outcomes
+
+
+def take_messages(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
+    """Let a cell take what waits in its durable inbox, and then what was posted.
+
+    Returns:
+        What became of the items that were tried.
+    """
+    if not cell.unread or cell.suspended is not None:
+        return take_turn(group, cell, posted)
+    cell.unread = False
+    found = inbox.page(group.reading, cell.head.number, limit=READ)
+    waiting = [Posted(unpack_item(data), message=n) for n, data in found]
+    outcomes = take_turn(group, cell, [*waiting, *posted])
+    if len(found) == READ and not all(isinstance(outcome, Deferred) for outcome in outcomes[:READ]):
+        group.wake(cell.run.run_id)
+    return outcomes
+
+
+def resume(group: Group, cell: Cell) -> None:
+    """Let a suspended run try again what it could not take."""
+    if cell.problem is not None:
+        cell = group.replace(cell)
+        if cell.problem is not None:
+            return
+    if cell.head.status == "suspended":
+        before = group.touch(cell)
+        cell.head = msgspec.structs.replace(before, status=cell.run.status, error=None, updated_at=group.now)
+        heads.put(group.batch, before, cell.head)
+    cell.unread = True
+    take_messages(group, cell, [])
+
+
+def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
+    """Plan a turn, write it, and see to what becomes of each item."""
+    run, mark, grace = cell.run, cell.run.journal.mark(), cell.run.cancelling
+    items = [one.item for one in posted]
+    known = _known_keys(group, cell.head.number, items)
+    turn = plan(run, items, group.code, group.now, group.options.limits, known)
+    if turn.entries:
+        _write(group, cell, turn, mark, grace)
+    for one, outcome in zip(posted, turn.outcomes, strict=False):
+        _conclude(group, cell, one, outcome)
+    if turn.stuck is not None:
+        _suspend(group, cell, turn.stuck, posted[len(turn.outcomes) - 1 :])
+    elif cell.deferred and len(run.mailbox) < group.options.max_mailbox:
+        cell.deferred = False
+        group.wake(run.run_id)
+    return turn.outcomes
+
+
+def _known_keys(group: Group, number: int, items: Iterable[Item]) -> dict[str, int]:
+    """Which of the items' keys are taken, and by what."""
+    known: dict[str, int] = {}
+    for item in items:
+        key = item.key if isinstance(item, Delivery) else None
+        found = None if key is None else keys.get(group.reading, number, key)
+        if key is not None and found is not None:
+            known[key] = msgspec.msgpack.decode(found, type=int)
+    return known
+
+
+def _write(group: Group, cell: Cell, turn: Turn, mark: int, grace: Cancelling | None) -> None:
+    """Put a turn's records, and all rows that follow from them, into the batch."""
+    run, before = cell.run, group.touch(cell)
+    head = group.batch.append(before, [entry.pack() for entry in turn.entries])
+    cell.head = msgspec.structs.replace(
+        head,
+        status=run.status,
+        started_at=turn.entries[0].row.at if before.seq == 0 else before.started_at,
+        updated_at=run.at,
+        error=run.end.error if run.end else None,
+    )
+    heads.put(group.batch, None if before.seq == 0 else before, cell.head)
+    changed = index_rows.changes(run, mark, grace)
+    index_rows.write(group.batch, group.reading, head.number, changed)
+    group.ask(Asked(run.run_id, head.number, effect) for effect in changed.asked)
+    group.end((head.number, key) for key in changed.ended)
+    group.set_timer(index_rows.first_due(changed))
+    group.records += len(turn.entries)
+    send(group, cell, turn.entries)
+    group.tell_later(logs.debug, "turn", run_id=run.run_id, first=before.seq + 1, last=run.seq)
+    if before.seq == 0:
+        group.tell_later(logs.info, "run started", run_id=run.run_id, definition=run.definition)
+    if run.end is not None:
+        group.tell_later(logs.info, f"run {run.end.status}", run_id=run.run_id, seq=run.seq, error=run.end.error)
+    if cell.problem is None and run.seq - cell.snapshot >= group.options.snapshot_every:
+        _snapshot(group, cell)
+
+
+def _snapshot(group: Group, cell: Cell) -> None:
+    try:
+        history.snapshot(group.batch, cell.run, group.code)
+    except Unfit as error:
+        group.tell_later(
+            logs.warning, "no snapshot", run_id=cell.run.run_id, seq=cell.run.seq, reason=f"the state: {error}"
+        )
+    cell.snapshot = cell.run.seq
+
+
+def _conclude(group: Group, cell: Cell, posted: Posted, outcome: Outcome) -> None:
+    """See to what becomes of an item that was tried."""
+    item, number = posted.item, cell.head.number
+    match outcome:
+        case Stuck():
+            return
+        case Deferred():
+            cell.deferred = True
+            _keep(group, cell, posted)
+            return
+        case Refused(error=error):
+            group.refuse(posted.call, error)
+        case Accepted(seq=seq):
+            if isinstance(item, Delivery) and item.key is not None:
+                keys.put(group.batch, number, item.key, msgspec.msgpack.encode(seq))
+        case Duplicate(seq=seq):
+            _warn_of_another(group, cell, item, seq)
+        case Undelivered(reason=reason):
+            send_back(group, item, cell.run.run_id, reason)
+        case Ignored():
+            pass
+    if not isinstance(outcome, Refused):
+        group.answer(posted.call, outcome)
+    if posted.message is not None:
+        inbox.delete(group.batch, number, posted.message)
+    if posted.timer is not None:
+        timers.delete(group.batch, posted.timer)
+
+
+def _keep(group: Group, cell: Cell, posted: Posted) -> None:
+    """Have an item wait in the durable inbox; what brought it is done."""
+    item, number = posted.item, cell.head.number
+    cell.unread = True
+    if posted.message is None:
+        inbox.put(group.batch, number, pack_item(item))
+        if posted.timer is not None:
+            timers.delete(group.batch, posted.timer)
+        if isinstance(item, EffectGaveUp) or (isinstance(item, EffectAnswer) and item.final):
+            effect_rows.delete(group.batch, (number, *item.effect))
+    group.answer(posted.call, Deferred())
+
+
+def _suspend(group: Group, cell: Cell, error: ReducerError, left: list[Posted]) -> None:
+    """Suspend a run whose code raised: what it could not take stays, what callers sent is refused."""
+    before = group.touch(cell)
+    cell.head = msgspec.structs.replace(before, status="suspended", error=str(error), updated_at=group.now)
+    heads.put(group.batch, before, cell.head)
+    group.tell_later(logs.warning, "run suspended", run_id=cell.run.run_id, type=error.type, error=str(error))
+    _put_by(group, cell, left)
+
+
+def _put_by(group: Group, cell: Cell, posted: list[Posted]) -> None:
+    """For a suspended run: what the runtime brings is kept, a cancellation ends it, the rest is refused."""
+    for n, one in enumerate(posted):
+        item = one.item
+        if isinstance(item, CancelAsked):
+            at_once = msgspec.structs.replace(item, at_once=True)
+            _plan(group, cell, [msgspec.structs.replace(one, item=at_once)])
+            take_turn(group, cell, posted[n + 1 :])
+            return
+        known = _known_keys(group, cell.head.number, [item])
+        if known:
+            group.answer(one.call, Duplicate(*known.values()))
+        elif isinstance(item, Delivery | EffectAnswer) and item.to_caller:
+            group.refuse(one.call, _refusal(cell))
+        else:
+            _keep(group, cell, one)
+
+
+def _refusal(cell: Cell) -> Exception:
+    if isinstance(cell.problem, ReducerError):
+        return cell.problem
+    return RunSuspended(
+        f"run {cell.run.run_id} is suspended: {cell.suspended}. It takes no signals until it is resumed"
+    )
+
+
+def _warn_of_another(group: Group, cell: Cell, item: Any, seq: int) -> None:
+    """A key that comes again with another payload is a duplicate all the same; somebody should know."""
+    if isinstance(item, Delivery) and 1 <= seq <= cell.head.seq:
+        first = history.entry(group.reading, cell.head, seq, None).row
+        last = item.letters[-1]
+        if (first.type, bytes(first.payload)) != (last.type, last.payload):
+            group.tell_later(
+                logs.warning, "key used again for another event", run_id=cell.run.run_id, key=item.key, seq=seq
+            )

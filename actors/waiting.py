@@ -1,0 +1,27 @@
+"""Which runs wait for exactly this event?
+
+The event's payload is hashed at the paths that the open waits for its type match on; the rows under that hash name
+the runs.
+"""
+
+from looms.actors.group import Group
+from looms.reducers.codec import plain
+from looms.reducers.items import Letter
+from looms.reducers.matching import contains, digest, values_at
+from looms.snapshots import shapes, wait_rows
+
+
+def waiting_for(group: Group, letter: Letter) -> dict[str, int]:
+    """The runs with an open wait that an event meets: the number of each, by its id."""
+    payload = plain(letter.payload)
+    found: dict[str, int] = {}
+    for shape in shapes.of_type(group.reading, letter.type):
+        values = values_at(payload, shape.paths)
+        if values is None:
+            continue
+        for number, seq, index in wait_rows.find(group.reading, digest(letter.type, shape.paths, values)):
+            cell = group.cell_of(number)
+            wait = None if cell is None else cell.run.waits.by_key.get((seq, index))
+            if cell is not None and wait is not None and contains(payload, wait.match):
+                found[cell.run.run_id] = number
+    return found
