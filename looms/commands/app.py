@@ -28,10 +28,10 @@ COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
 }
 
 
-def run() -> int:
-    """Run the command that the arguments ask for, and return the exit code."""
+def run(args: list[str] | None = None) -> int:
+    """Run the command that the arguments ask for, those of the process by default, and return the exit code."""
     try:
-        application()(prog_name="looms")
+        application()(args, prog_name="looms")
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1
     return 0

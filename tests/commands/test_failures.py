@@ -1,0 +1,178 @@
+"""A failure is one message on stderr and an exit code; stdout stays empty, and no traceback is shown."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands.command import HERE, LIMIT, SCRIPT, environment, lines, run, started
+
+APP = ("--app", "shop:modules")
+
+
+def failed(*args: str | Path, code: int) -> str:
+    done = run(*args)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "Traceback" not in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("looms: ")]
+    assert len(told) == 1, done.stderr
+    return told[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("show", "o9"), "o9"),
+        (("show", ""), "1 to 255 bytes"),
+        (("show", "x" * 256), "1 to 255 bytes"),
+        (("events", "o9"), "o9"),
+        (("snapshots", "o9"), "o9"),
+        (("replay", "o1", "--to", "99"), "records 1 to 9"),
+        (("snapshots", "o1", "--at", "5"), "4, 8"),
+        (("start", "shop.ordr", "--input", "{}"), "shop.order"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_what_looms_refuses_is_told_with_code_1(
+    store: Path, command: tuple[str, ...], told: str, more: tuple[str, ...]
+) -> None:
+    assert told in failed("--store", store, *APP, *command, *more, code=1)
+
+
+@pytest.mark.parametrize("command", [("runs",), ("show", "o1"), ("signal", "o1", "shop.noted"), ("delete", "o1")])
+def test_a_store_that_is_not_there_is_named_and_not_made(tmp_path: Path, command: tuple[str, ...]) -> None:
+    assert "orders.looms" in failed("--store", tmp_path / "orders.looms", *APP, *command, code=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "data.mdb").write_bytes(b"something else" * 100)
+    failed("--store", tmp_path, "runs", code=1)
+    failed("--store", tmp_path, *APP, "start", "shop.order", code=1)
+    assert [file.name for file in tmp_path.iterdir()] == ["data.mdb"]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("runs",), "--store PATH"),
+        (("--store", "x.looms", "host"), "--app MODULE:ATTR"),
+        (("--store", "x.looms", "--app", "shop:module", "runs"), "did you mean 'modules'?"),
+        (("--store", "x.looms", "--app", "shops:modules", "runs"), "there is no module 'shops'"),
+        (("--store", "x.looms", "retry", "o1"), "RUN:SEQ:INDEX"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_with_code_2(args: tuple[str, ...], told: str) -> None:
+    assert told in failed(*args, code=2)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("shwo",),
+        ("runs", "--limit", "0"),
+        ("runs", "--limit", "x"),
+        ("runs", "--status", "lost"),
+        ("replay", "o1"),
+        ("show",),
+        ("show", "a", "b"),
+        ("runs", "--nope"),
+    ],
+)
+def test_a_wrong_command_line_is_told_with_code_2(store: Path, args: tuple[str, ...]) -> None:
+    done = run("--store", store, *args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: looms" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_payload_that_is_no_json_is_told_with_its_place_and_nothing_is_appended(fresh: Path) -> None:
+    at = ("--store", fresh, *APP)
+    assert "at byte 9" in failed(*at, "signal", "o1", "shop.noted", "--payload", '{"text": }', code=2)
+    assert len(lines(*at, "events", "o1")) == 1
+
+
+@pytest.mark.parametrize(
+    ("type", "payload", "told"),
+    [
+        ("shop.notd", '{"text": "x"}', "did you mean 'shop.noted'?"),
+        ("shop.noted", '{"text": 7}', "$.text"),
+        ("shop.noted", "[1]", "shop.noted"),
+        ("shop.noted", '{"text": "refuse this"}', "it says so"),
+    ],
+)
+def test_an_event_that_does_not_fit_is_told_and_nothing_is_appended(
+    fresh: Path, type: str, payload: str, told: str
+) -> None:
+    at = ("--store", fresh, *APP)
+    assert told in failed(*at, "signal", "o1", type, "--payload", payload, code=1)
+    assert len(lines(*at, "events", "o1")) == 1
+
+
+def test_driving_without_a_host_and_without_the_application_says_what_is_missing(fresh: Path) -> None:
+    assert "--app" in failed("--store", fresh, "signal", "o1", "shop.noted", code=1)
+
+
+def test_a_reader_that_stops_reading_ends_the_command_quietly(store: Path) -> None:
+    with started("--store", store, *APP, "events", "o1", "--follow", "--json") as command:
+        assert command.stdout
+        assert command.stderr
+        command.stdout.readline()
+        command.stdout.close()
+        command.send_signal(signal.SIGINT)
+        stderr = command.stderr.read()
+        assert command.wait(LIMIT) in (130, 141)
+    assert "Traceback" not in stderr
+    assert "BrokenPipe" not in stderr
+
+
+def test_a_pipe_that_nobody_reads_is_no_traceback(store: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"'{SCRIPT}' --store '{store}' events o1 --json | true; echo ${{PIPESTATUS[0]}}"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.stdout.strip() in ("0", "141")
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_a_failure(store: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [SCRIPT, "--store", store, "runs", "--json"],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=LIMIT,
+        )
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_with_code_130(store: Path) -> None:
+    with started("--store", store, *APP, "events", "o1", "--follow", "--json") as command:
+        assert command.stdout
+        assert command.stderr
+        for _ in range(9):
+            command.stdout.readline()
+        command.send_signal(signal.SIGINT)
+        _, stderr = command.communicate(timeout=LIMIT)
+    assert command.returncode == 130
+    assert "Traceback" not in stderr
+
+
+def test_without_typer_it_says_what_to_install() -> None:
+    hide = "import sys; sys.modules['typer'] = None; from looms.commands import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", hide], env=environment(), cwd=HERE, capture_output=True, text=True, timeout=LIMIT
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'looms[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
