@@ -24,6 +24,7 @@ from looms.snapshots import folder
 from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
 from looms.snapshots.formats import prepared_tables
+from looms.snapshots.lock import keep_hosts_out
 from looms.snapshots.room import Room
 from looms.snapshots.tables import Table
 from looms.snapshots.translation import NOT_ALLOWED, means, translated, translating
@@ -48,13 +49,22 @@ Changes = tuple[Table, list[bytes], list[tuple[bytes, bytes]]]
 class _Shared:
     """The one LMDB environment that this process has open on a folder, and how many handles use it."""
 
-    def __init__(self, lmdb_environment: lmdb.Environment, handles: Handles, room: Room) -> None:
+    def __init__(self, lmdb_environment: lmdb.Environment, handles: Handles, room: Room, close: ExitStack) -> None:
         self.lmdb = lmdb_environment
+        self._close = close
         self.handles = handles
         self.room = room
         self.readonly = lmdb_environment.flags()["readonly"]
         self.users = 0
         self.forked = False
+
+    def close_if_unused(self) -> None:
+        """Close the environment, unless there are handles on it."""
+        if self.users:
+            return
+        with self._close:
+            if not self.readonly:
+                self.room.complete()
 
 
 # By the data file, which is held open, so that no other file can get its identity: a folder that was removed and made
@@ -124,8 +134,13 @@ class Environment:
                 shared = self._opened(map_size, durability, readahead)
             elif shared.forked:
                 raise StoreClosed(f"{self.path}: {_FORKED}")
-            if create and shared.readonly:
-                raise StoreError(f"{self.path}: the folder can only be read, so no host can write there.")
+            with ExitStack() as undo:
+                undo.callback(shared.close_if_unused)
+                if create and shared.readonly:
+                    raise StoreError(f"{self.path}: the folder can only be read, so no host can write there.")
+                with translating(self.path, "clearing stale readers"):
+                    shared.lmdb.reader_check()
+                undo.pop_all()
             shared.users += 1
             _open[shared.room.identity] = shared
         self._shared = shared
@@ -133,17 +148,15 @@ class Environment:
 
     def _opened(self, map_size: int | None, durability: Durability, readahead: bool) -> _Shared:
         with translating(self.path, "opening the store"), ExitStack() as undo:
-            environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead)
+            environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead, undo)
             undo.callback(environment.close)
             room = Room(environment, os.path.join(self.path, folder.DATA), self.path)
             undo.callback(room.close)
-            environment.reader_check()
             folder.require_ours(environment, self.path)
             handles = prepared_tables(environment, self.path)
-            undo.pop_all()
-        return _Shared(environment, handles, room)
+            return _Shared(environment, handles, room, undo.pop_all())
 
-    def _lmdb(self, map_size: int, durability: Durability, readahead: bool) -> lmdb.Environment:
+    def _lmdb(self, map_size: int, durability: Durability, readahead: bool, undo: ExitStack) -> lmdb.Environment:
         def opened(readonly: bool, lock: bool) -> lmdb.Environment:
             return lmdb.Environment(
                 self.path,
@@ -163,10 +176,14 @@ class Environment:
         except lmdb.Error as error:
             if not means(error, NOT_ALLOWED):
                 raise
-        # Nobody can write there, or not we: read, with the lock file that a writer beside us needs where we may.
+        # Nobody can write there, or not we. Then LMDB's lock file, in which readers say what they read, may be out of
+        # reach as well: so no host may write meanwhile.
         try:
             return opened(readonly=True, lock=True)
         except lmdb.Error:
+            fd = keep_hosts_out(self.path)
+            if fd is not None:
+                undo.callback(os.close, fd)
             return opened(readonly=True, lock=False)
 
     def view(self) -> View:
@@ -228,11 +245,7 @@ class Environment:
             shared.users -= 1
             if shared.users == 0:
                 del _open[shared.room.identity]
-                with ExitStack() as all_of_it:
-                    all_of_it.callback(shared.room.close)
-                    all_of_it.callback(shared.lmdb.close)
-                    if not shared.readonly:
-                        shared.room.complete()
+            shared.close_if_unused()
 
     def _usable(self) -> _Shared:
         shared = self._shared

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 
-from looms.snapshots.errors import StoreInUse
+from looms.snapshots.errors import StoreError, StoreInUse
 from looms.snapshots.translation import translated
 
 try:
@@ -71,6 +71,28 @@ class WriterLock:
             os.close(folder)
 
 
+def keep_hosts_out(folder: str) -> int | None:
+    """Return a descriptor that keeps hosts away as long as it is open; None where there never was one.
+
+    For who may not write, and so cannot tell a host which pages he reads.
+
+    Raises:
+        StoreError: there is a host.
+    """
+    try:
+        fd = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    if not _flock(fd, fcntl.LOCK_SH):
+        pid, host = _signed(fd)
+        os.close(fd)
+        raise StoreError(
+            f"{folder}: the store is in use by process {pid} on {host}, and who reads beside it must be allowed to "
+            "write its lock.mdb, to say which pages he reads. Allow it, or stop that process."
+        )
+    return fd
+
+
 def _locked(folder: str) -> int:
     """Return a descriptor of the folder's lock file that has the lock.
 
@@ -82,7 +104,7 @@ def _locked(folder: str) -> int:
     while True:
         fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if _flock(fd):
+            if _flock(fd, fcntl.LOCK_EX):
                 if _is_still(name, fd):
                     return fd
             else:
@@ -96,9 +118,9 @@ def _locked(folder: str) -> int:
         os.close(fd)
 
 
-def _flock(fd: int) -> bool:
+def _flock(fd: int, kind: int) -> bool:
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False

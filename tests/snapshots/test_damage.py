@@ -228,6 +228,19 @@ def test_hostile_extents_are_an_error(tail: list[list[int]]) -> None:
             list(log.records(view, found(view, "r1")))
 
 
+def test_a_head_under_another_runs_number_is_found() -> None:
+    with a_store() as store:
+        fill(store)
+        path = store.path
+        store.close()
+        key, other = (1).to_bytes(8), (2).to_bytes(8)
+        with lmdb.open(path, max_dbs=64) as raw, raw.begin(write=True) as txn:
+            table = raw.open_db(RUNS.name.encode(), txn)
+            txn.put(key, seal(RUNS, key, txn.get(other, b"", db=table)[:-4]), db=table)
+        with a_view(path) as view, pytest.raises(StoreFormatError, match="it is about run 2"):
+            heads.head(view, 1)
+
+
 @pytest.mark.parametrize("table", [table for table in ALL if table.key_size], ids=lambda table: table.name)
 def test_a_key_of_another_length_is_found(table: Table) -> None:
     with a_store() as store:

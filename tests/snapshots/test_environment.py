@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -209,10 +210,16 @@ def test_stale_readers_are_cleared_when_a_store_is_opened(folder: Path) -> None:
         print("there", flush=True)
         sys.stdin.readline()
     """
-    with program(source, folder) as reader:
-        assert line(reader) == "there"
-    with Store(folder) as store:
-        assert store.environment.readers() == 0
+    with program(source, folder) as living:
+        assert line(living) == "there"
+        with program(source, folder) as killed:
+            assert line(killed) == "there"
+        with Store(folder) as store:
+            assert store.environment.readers() == 10
+            with program(source, folder) as killed:
+                assert line(killed) == "there"
+            with closing(Environment(folder)):
+                assert store.environment.readers() == 10
 
 
 def test_what_is_open_is_refused_after_a_fork(folder: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +11,11 @@ import msgspec
 import pytest
 
 from looms.snapshots.environment import Environment
-from looms.snapshots.errors import StoreError, StoreFormatError, StoreNotFound
+from looms.snapshots.errors import StoreError, StoreFormatError, StoreInUse, StoreNotFound
 from looms.snapshots.seals import seal
 from looms.snapshots.store import Store
 from looms.snapshots.tables import META
+from tests.snapshots.programs import line, output, program, say
 from tests.snapshots.stories import start
 
 
@@ -203,14 +203,77 @@ def test_a_copy_that_was_cut_short_is_refused(folder: Path, kept: float, opening
     assert snapshot(copy) == before
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_can_only_be_read_is_read(folder: Path) -> None:
     make_store(folder)
+    source = """
+        import os, sys
+        from looms.snapshots import heads, log
+        from looms.snapshots.environment import Environment
+        from looms.snapshots.errors import StoreError
+        from looms.snapshots.store import Store
+        os.chdir(sys.argv[1])
+        if os.geteuid() == 0:  # who may write everywhere
+            os.setgroups([])
+            os.setegid(65534)
+            os.seteuid(65534)
+        environment = Environment("store.looms")
+        with environment.view() as view:
+            print(len(list(log.records(view, heads.find(view, "r1")))))
+        for attempt in (lambda: environment.write([]), lambda: Store("store.looms")):
+            try:
+                attempt()
+            except StoreError as error:
+                print(type(error).__name__, "store.looms" in str(error))
+        environment.close()
+    """
+    folder.parent.chmod(0o755)
     for path in (*folder.iterdir(), folder):
         path.chmod(0o555)
     try:
-        with pytest.raises(StoreError):
-            Store(folder)
-        open_environment(folder)
+        printed = output(source, folder.parent)
     finally:
         folder.chmod(0o755)
+    assert printed.splitlines() == ["1000", "StoreError True", "StoreError True"]
+
+
+def test_who_can_only_read_cannot_read_beside_a_host_that_does_not_know_of_him(folder: Path) -> None:
+    make_store(folder)
+    source = """
+        import os, sys
+        from looms.snapshots.environment import Environment
+        from looms.snapshots.errors import StoreError
+        os.chdir(sys.argv[1])
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setegid(65534)
+            os.seteuid(65534)
+        try:
+            Environment("store.looms")
+        except StoreError as error:
+            print(error)
+        print("now", flush=True)
+        sys.stdin.readline()
+        environment = Environment("store.looms")
+        print("reading", flush=True)
+        sys.stdin.readline()
+        environment.close()
+        print("closed", flush=True)
+        sys.stdin.readline()
+    """
+    folder.parent.chmod(0o755)
+    with Store(folder) as store:
+        for path in folder.iterdir():
+            path.chmod(0o444)
+        with program(source, folder.parent) as reader:
+            assert f"in use by process {os.getpid()}" in line(reader)
+            assert line(reader) == "now"
+            store.close()
+            say(reader)
+            assert line(reader) == "reading"
+            for path in folder.iterdir():
+                path.chmod(0o644)
+            with pytest.raises(StoreInUse):
+                Store(folder)
+            say(reader)
+            assert line(reader) == "closed"
+            Store(folder).close()

@@ -12,7 +12,7 @@ from looms.snapshots.errors import StoreClosed, StoreError, StoreFull
 from looms.snapshots.rows import Counters, Head, Turn
 from looms.snapshots.store import Store
 from looms.snapshots.tables import COMMITS, KEYS, LOG, META, RUNS, TIMERS
-from tests.snapshots.programs import output
+from tests.snapshots.programs import line, output, program
 from tests.snapshots.stories import contents, start, turn
 
 SMALL = 2 << 20
@@ -135,7 +135,10 @@ def test_a_full_map_changes_nothing_and_is_over_when_there_is_more_room(folder: 
         refused = fill(store)
         with pytest.raises(StoreFull):
             store.commit(refused)
-        store.commit(refused, urgent=True)
+        for n in range(16):  # the reserve is a sixteenth of the map, 32 pages
+            batch = store.new_batch()
+            batch.put(KEYS, b"urgent%d" % n, b"x" * 3_000)
+            store.commit(batch, urgent=True)
 
     with Store(folder) as store:
         batch = store.new_batch()
@@ -280,6 +283,34 @@ def test_commits_from_many_threads_are_one_after_the_other(store: Store) -> None
         thread.join()
     assert numbers == list(range(1, 81))
     assert len(contents(store)["ids"]) == 80
+
+
+def test_every_commit_that_returned_survives_a_kill_and_the_one_under_way_is_whole_or_not_there(folder: Path) -> None:
+    source = """
+        import sys
+        from looms.snapshots.store import Store
+        from tests.snapshots.stories import start, turn
+        with Store(sys.argv[1]) as store:
+            batch = store.new_batch()
+            runs = [start(batch, f"r{n}") for n in range(20)]
+            store.commit(batch)
+            while True:
+                batch = store.new_batch()
+                runs = [turn(batch, head, [b"x" * 500] * 2) for head in runs]
+                print(store.commit(batch), flush=True)
+    """
+    for acknowledged in (1, 7, 40):
+        here = folder.with_name(f"{acknowledged}.looms")
+        with program(source, here) as host:
+            seen = [int(line(host)) for _ in range(acknowledged)]
+        with Store(here) as store, store.view() as view:
+            last = commits.last(view)
+            assert last >= seen[-1]
+            for head in heads.list_runs(view):
+                assert head.seq == 1 + 2 * (last - 1)
+                assert [seq for seq, _ in log.records(view, head)] == list(range(1, head.seq + 1))
+            assert [number for number, _ in commits.page(view, limit=10_000)] == list(range(1, last + 1))
+            assert store.new_batch().start.position == 1 + 20 * (1 + 2 * (last - 1))
 
 
 @pytest.mark.parametrize("durability", ["commit", "relaxed"])
