@@ -120,12 +120,13 @@ class Cascade:
         wait = self._run.waits.by_key.get(key)
         if wait is None or not self._run.mailbox:
             return
+        names = {name for type in wait.types for name in self._code.event_named(type).names}
         meeting = [
             seq
             for seq, entry in self._run.mailbox.items()
-            if entry.row.type in wait.types
+            if entry.row.type in names
             and entry.more.thread in (None, wait.thread)
-            and contains(entry.plain, wait.match)
+            and contains(entry.current, wait.match)
         ]
         if meeting:
             self._record(Arriving(TAKEN, Taken(min(meeting)), more=More(cause=key[0], thread=wait.thread)), wait)
@@ -181,10 +182,10 @@ class Cascade:
 
     def _takers(self, arriving: Arriving, given: Entry) -> dict[str, OpenWait | None]:
         """Who gets an event, in order, and the wait of theirs that it meets."""
-        run, address, type = self._run, arriving.more.thread, arriving.kind.name
+        run, address = self._run, arriving.more.thread
         if run.end is not None or arriving.kind in (CANCELLED, EFFECT_COMPLETED):
             return {}
-        met = run.waits.met_by(type, given)
+        met = run.waits.met_by(arriving.kind.names, given)
         if address is not None:
             thread = run.threads.get(address)
             if arriving.kind is STARTED and address == ROOT:
@@ -208,7 +209,7 @@ class Cascade:
         if type(arriving.event) not in self._code.definition(thread.kind).handles:
             return False
         of_runtime = arriving.more.thread is not None and arriving.kind.name.startswith("looms.")
-        return of_runtime or not self._run.waits.names(thread.id, arriving.kind.name)
+        return of_runtime or not self._run.waits.names(thread.id, arriving.kind.names)
 
     def _decide(
         self, thread: Thread, wait: OpenWait | None, event: Event, row: Row, index: int

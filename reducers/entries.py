@@ -8,12 +8,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from looms.reducers.codec import encode, plain
+from looms.reducers.codec import Unfit, encode, plain
+from looms.reducers.errors import InvalidEvent
 from looms.reducers.events import Event
 from looms.reducers.instructions import Instruction
 from looms.reducers.lifecycle import Started
 from looms.reducers.registry import Registry
-from looms.reducers.wire import WireInstruction, from_wire, typed
+from looms.reducers.wire import WireInstruction, from_wire
 
 Origin: TypeAlias = Literal["start", "signal", "effect", "timer", "thread", "run"]
 
@@ -46,8 +47,14 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     more: More = More()
 
 
+class _Start(msgspec.Struct, frozen=True):
+    """The payload of looms.started, whose input only the definition can read."""
+
+    input: msgspec.Raw
+
+
 _rows = msgspec.msgpack.Decoder(Row)
-_NO_MORE = More()
+_starts = msgspec.msgpack.Decoder(_Start)
 
 
 class Entry:
@@ -90,6 +97,18 @@ class Entry:
         return self._plain  # type: ignore[no-any-return]
 
     @property
+    def current(self) -> dict[str, Any]:
+        """The payload as today's version has it, which is what a match is about.
+
+        Raises:
+            LoomsError: there is no way from the version that it was written in.
+        """
+        kind = self._code.events.get(self.row.type) if self._code else None
+        if kind is None or kind.version == self.row.version:
+            return self.plain
+        return plain(kind.pack(self.event)[0])  # type: ignore[no-any-return]
+
+    @property
     def event(self) -> Event:
         """The event as today's class.
 
@@ -98,12 +117,20 @@ class Entry:
         """
         if self._event is None:
             if self.row.more.kind is not None:
-                known = self._code.definitions.get(self.row.more.kind) if self._code else None
-                self._event = Started(typed(known.inputs if known else None, encode(self.plain["input"])))
+                self._event = self._started(self.row.more.kind)
             else:
                 code = self._code or _NO_CODE
                 self._event = code.event_named(self.row.type).unpack(self.row.payload, self.row.version)
         return self._event
+
+    def _started(self, kind: str) -> Started[Any]:
+        """The start of a thread; where today's code does not know its definition, the input is plain data."""
+        known = self._code.definitions.get(kind) if self._code else None
+        try:
+            data = _starts.decode(self.row.payload).input
+            return Started(plain(data) if known is None else known.inputs.unpack(data))
+        except (msgspec.MsgspecError, Unfit) as error:
+            raise InvalidEvent(f"looms.started: the input of {kind}: {error}") from error
 
     @property
     def decisions(self) -> dict[str, tuple[Instruction, ...]]:

@@ -29,6 +29,9 @@ class EventType(Generic[E]):
         cls: the class of today's version.
         version: today's version, from 1.
         formerly: full names that records may hold it under.
+
+    Attributes:
+        names: all names that it has or had.
     """
 
     def __init__(self, name: str, cls: type[E], version: int = 1, formerly: tuple[str, ...] = ()) -> None:
@@ -36,6 +39,7 @@ class EventType(Generic[E]):
         self.cls = cls
         self.version = version
         self.formerly = formerly
+        self.names = (name, *formerly)
         self.upcasts: dict[int, Upcast] = {}
         self._codec: Codec[E] = Codec(cls, f"event {name}")
 
@@ -98,7 +102,12 @@ class EventType(Generic[E]):
                     f"{self.name}: written as version {version}, and there is no way from {step - 1} to {step}; "
                     f"declare @module.upcast({self.name.split('.', 1)[1]!r}, to={step})"
                 )
-            payload = upcast(payload)
+            try:
+                payload = upcast(payload)
+            except Exception as error:
+                raise InvalidEvent(
+                    f"{self.name}: the upcast to version {step} raised {type(error).__name__}: {error}"
+                ) from error
         return payload
 
     def _convert(self, payload: Payload, version: int) -> E:

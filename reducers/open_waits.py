@@ -53,7 +53,7 @@ class OpenWaits:
         if wait.group is not None:
             self._by_group.add((wait.thread, wait.group), wait.key)
         shape, values = wait.shape()
-        for type in wait.types:
+        for type in set(wait.types):
             self._naming.add((wait.thread, type), wait.key)
             if (type, shape) not in self._shaped:
                 self._shapes.add(type, shape)
@@ -68,7 +68,7 @@ class OpenWaits:
         if wait.group is not None:
             self._by_group.discard((wait.thread, wait.group), key)
         shape, values = wait.shape()
-        for type in wait.types:
+        for type in set(wait.types):
             self._naming.discard((wait.thread, type), key)
             self._meeting.discard((type, shape, values), key)
             self._shaped.discard((type, shape), key)
@@ -90,21 +90,27 @@ class OpenWaits:
         """The wait of a thread with that id."""
         return self._by_id.get((thread, id))
 
-    def names(self, thread: str, type: str) -> bool:
-        """Whether a wait of the thread names an event type."""
-        return (thread, type) in self._naming
+    def names(self, thread: str, types: tuple[str, ...]) -> bool:
+        """Whether a wait of the thread names one of these event types."""
+        return any((thread, type) in self._naming for type in types)
 
-    def met_by(self, type: str, given: Entry) -> dict[str, OpenWait]:
-        """By thread, the oldest of its waits that a record's event meets."""
+    def met_by(self, types: tuple[str, ...], given: Entry) -> dict[str, OpenWait]:
+        """By thread, the oldest of its waits that a record's event meets.
+
+        Args:
+            types: the event's name, and those it had before: a wait that was made then is for the same event.
+            given: the record.
+        """
         found: dict[str, OpenWait] = {}
-        for shape in self._shapes[type]:
-            payload = given.plain
-            values = values_at(payload, shape)
-            if values is None:
-                continue
-            for key in self._meeting[(type, shape, values)]:
-                wait = self.by_key[key]
-                other = found.get(wait.thread)
-                if (other is None or key < other.key) and contains(payload, wait.match):
-                    found[wait.thread] = wait
+        for type in types:
+            for shape in self._shapes[type]:
+                payload = given.current
+                values = values_at(payload, shape)
+                if values is None:
+                    continue
+                for key in self._meeting[(type, shape, values)]:
+                    wait = self.by_key[key]
+                    other = found.get(wait.thread)
+                    if (other is None or key < other.key) and contains(payload, wait.match):
+                        found[wait.thread] = wait
         return found

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from looms.reducers.cascade import Arriving, Cascade, finished
+from looms.reducers.codec import Unfit
 from looms.reducers.entries import Entry, More, Origin
 from looms.reducers.errors import InvalidInput, LoomsError, MailboxFull, ReducerError, RunFinished
 from looms.reducers.events import Event, EventType
@@ -200,7 +201,10 @@ def _play(run: FoldedRun, item: Item, code: Registry, now: int, cascade: Cascade
     match item:
         case Start(input=given):
             definition = code.definition(run.definition)
-            started = Started(definition.inputs.unpack(given))
+            try:
+                started = Started(definition.inputs.unpack(given))
+            except Unfit as error:
+                raise InvalidInput(f"the input of {definition.name}: {error}") from error
             more = More(thread=ROOT, kind=run.definition)
             payload = _started_payload(given)
             cascade.play(Arriving(STARTED, started, payload, origin="start", more=more))
