@@ -198,8 +198,8 @@ class Host:
     def _report_missing(self) -> None:
         """Say which runs today's modules cannot serve."""
         with self.store.view() as view:
-            found = [(name, heads.unfinished(view, name)) for name in heads.definition_names(view)]
-        lost = [(name, count) for name, count in found if name not in self.code.definitions and count]
+            gone = [name for name in heads.definition_names(view) if name not in self.code.definitions]
+            lost = [(name, count) for name in gone if (count := heads.unfinished(view, name))]
         for name, count in lost:
             logs.warning("definition missing", definition=name, runs=count, reason=str(missing(name, self.code)))
         if lost and self.options.strict:
