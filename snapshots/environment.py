@@ -186,6 +186,19 @@ class Environment:
                 undo.callback(os.close, fd)
             return opened(readonly=True, lock=False)
 
+    @property
+    def forked(self) -> bool:
+        """Whether this process got the handle from its parent, by a fork."""
+        return self._shared.forked
+
+    def check(self) -> None:
+        """Check that the handle can be used.
+
+        Raises:
+            StoreClosed: it was closed, or came from a parent process.
+        """
+        self._usable()
+
     def view(self) -> View:
         """Begin a read transaction on the state as of the last commit. Use it in a `with`, and briefly.
 

@@ -90,6 +90,7 @@ class Store:
             StoreClosed: the store was closed, or this process is a fork of the one that opened it.
             StoreError: the disk refused, or the batch does not go on where the store stands.
         """
+        self.environment.check()  # before the lock: in a forked child it may be held by a thread that is not there
         with self._committing:
             if batch.start != self._frontier:
                 raise StoreError(
@@ -104,6 +105,8 @@ class Store:
 
     def close(self) -> None:
         """Close the environment and let the next host in, after a commit that is under way. Twice is harmless."""
+        if self.environment.forked:
+            return
         with self._committing:
             self.environment.close()
             self._lock.close()
