@@ -6,7 +6,7 @@ import typer
 
 from looms.commands.arguments import RunArgument
 from looms.commands.session import Session
-from looms.commands.texts import compact
+from looms.commands.texts import named, printable
 
 
 async def cancel(
@@ -38,7 +38,7 @@ async def delete(session: Session, run: RunArgument) -> None:
     if session.out.json:
         session.out.line({"run_id": id})
     else:
-        session.out.show(f"{compact(id)} is deleted")
+        session.out.show(f"{named(id)} is deleted")
 
 
 async def _tell(session: Session, id: str) -> None:
@@ -48,4 +48,4 @@ async def _tell(session: Session, id: str) -> None:
     if session.out.json:
         session.out.line({"run_id": id, "status": seen.status, "error": seen.error})
     else:
-        session.out.show(f"{compact(id)} is {seen.status}" + (f": {compact(seen.error)}" if seen.error else ""))
+        session.out.show(f"{named(id)} is {seen.status}" + (f": {printable(seen.error)}" if seen.error else ""))

@@ -2,7 +2,7 @@
 
 from looms.commands.arguments import EffectArgument, PayloadOption, TypeArgument, json_value, run_of
 from looms.commands.session import Session
-from looms.commands.texts import compact
+from looms.commands.texts import named
 
 
 async def retry(session: Session, effect: EffectArgument) -> None:
@@ -27,4 +27,4 @@ def _tell(session: Session, run: str, effect: str, done: str) -> None:
     if session.out.json:
         session.out.line({"run_id": run, "effect_id": effect})
     else:
-        session.out.show(f"{compact(effect)} {done}")
+        session.out.show(f"{named(effect)} {done}")

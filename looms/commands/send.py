@@ -8,7 +8,7 @@ import typer
 from looms.commands.arguments import KeyOption, PayloadOption, RunArgument, TypeArgument, json_value
 from looms.commands.plain import plain
 from looms.commands.session import Session
-from looms.commands.texts import compact
+from looms.commands.texts import named
 
 
 class Exists(StrEnum):
@@ -33,7 +33,7 @@ async def start(
     if session.out.json:
         session.out.line({"run_id": started})
     else:
-        session.out.show(f"started {compact(started)}; look at it: looms show RUN")
+        session.out.show(f"started {named(started)}; look at it: looms show RUN")
 
 
 async def signal(
@@ -53,11 +53,11 @@ async def signal(
     if session.out.json:
         session.out.line(plain(receipt))
     elif receipt.duplicate:
-        session.out.show(f"{compact(to)} has this key already, at {receipt.seq}: nothing was appended")
+        session.out.show(f"{named(to)} has this key already, at {receipt.seq}: nothing was appended")
     elif receipt.seq is None:
-        session.out.show(f"kept for {compact(to)}, which is not there yet")
+        session.out.show(f"kept for {named(to)}, which is not there yet")
     else:
-        session.out.show(f"recorded in {compact(to)} at {receipt.seq}")
+        session.out.show(f"recorded in {named(to)} at {receipt.seq}")
 
 
 async def publish(
@@ -78,6 +78,6 @@ async def publish(
         return
     again = "published under this key before; then " if published.duplicate else ""
     if published.runs:
-        session.out.show(f"{again}taken by {', '.join(map(compact, published.runs))}")
+        session.out.show(f"{again}taken by {', '.join(map(named, published.runs))}")
     else:
         session.out.show(f"{again}nobody waits for it" + (f"; kept for {retain:g} s" if retain and not again else ""))

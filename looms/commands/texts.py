@@ -1,6 +1,7 @@
 """Text from the store, as a terminal may have it: stored bytes are data, also where they look like its commands."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -22,6 +23,11 @@ def word(text: str, style: str = "") -> Text:
     return Text(printable(text).replace("\n", "\\n"), style)
 
 
+def named(id: str) -> str:
+    """An id in a sentence: as it is where that is clear, else as JSON."""
+    return id if re.fullmatch(r"[\w.:/@+-]+", id) else compact(id)
+
+
 def compact(value: Any) -> str:
     """Plain data as JSON on one line."""
     return printable(_spaced(msgspec.json.encode(value)))
@@ -33,11 +39,30 @@ def json_line(value: Any) -> Text:
 
 
 def json_block(value: Any, width: int = 0) -> Text:
-    """Plain data as coloured JSON: on one line if that is no wider than the width, else indented."""
-    line = compact(value)
-    if len(line) <= width:
-        return _coloured(line)
-    return _coloured(printable(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+    """Plain data as coloured JSON in lines no wider than the width, where its values allow that.
+
+    What fits on a line is not broken up, so that a list of small things reads as one thing a line.
+    """
+    try:
+        return _coloured("\n".join(_lines(value, "", "", width)))
+    except RecursionError:
+        return json_line(value)
+
+
+def _lines(value: Any, before: str, after: str, width: int) -> Iterator[str]:
+    """The lines of a value between what stands before it on its first line and after it on its last."""
+    line = f"{before}{compact(value)}{after}"
+    if len(line) <= width or not value or not isinstance(value, dict | list | tuple):
+        yield line
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    margin = " " * (len(before) - len(before.lstrip()))
+    yield f"{before}{opening}"
+    names = [f"{compact(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
+    items = list(value.values()) if isinstance(value, dict) else value
+    for number, (name, item) in enumerate(zip(names, items, strict=True), start=1):
+        yield from _lines(item, f"{margin}  {name}", "," * (number < len(names)), width)
+    yield f"{margin}{closing}{after}"
 
 
 def _coloured(line: str) -> Text:

@@ -39,6 +39,22 @@ def test_an_id_stays_on_its_line() -> None:
 def test_a_value_is_on_one_line_where_there_is_room() -> None:
     assert json_block({"a": [1, 2]}, 20).plain == '{"a": [1, 2]}'
     assert json_block({"a": [1, 2]}, 5).plain.splitlines() == ["{", '  "a": [', "    1,", "    2", "  ]", "}"]
+    items = {"items": [{"n": 1, "of": []}, {"n": 2, "of": {}}]}
+    assert json_block(items, 30).plain.splitlines() == [
+        "{",
+        '  "items": [',
+        '    {"n": 1, "of": []},',
+        '    {"n": 2, "of": {}}',
+        "  ]",
+        "}",
+    ]
+
+
+def test_json_that_is_nested_deeply_is_shown_all_the_same() -> None:
+    deep: list[object] = []
+    for _ in range(400):
+        deep = [deep]
+    assert json_block(deep, 10).plain.count("[") == 401
 
 
 @pytest.mark.parametrize(
