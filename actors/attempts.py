@@ -1,5 +1,7 @@
 """One attempt of an effect: its handler is run, within its time, and what came of it is said."""
 
+import inspect
+import math
 from typing import Any
 
 import anyio
@@ -54,17 +56,18 @@ async def attempt(
             scope.cancel()
 
     answer: Any = None
-    failure: Exception | None = None
+    failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         with scope:
             try:
                 answer = await _call(effect, request, ctx, threads)
-                out_of_time = False
-            except Exception as error:  # noqa: BLE001 - whatever a handler raises is its failure, and is recorded as such
+            except BaseException as error:  # whatever a handler raises is its failure, and is recorded as such
+                if _concerns_the_host(error):
+                    raise
                 failure = error
         tasks.cancel_scope.cancel()
-    if scope.cancelled_caught and out_of_time:
+    if out_of_time and (failure is not None or scope.cancelled_caught):
         return Failed("TimeoutError", f"the attempt took longer than {effect.timeout} s")
     if failure is not None:
         return Failed(type(failure).__name__, printable(failure))
@@ -78,7 +81,15 @@ async def _call(effect: Effect[Any], request: Any, ctx: EffectContext, threads: 
     arguments = (request, ctx) if effect.takes_context else (request,)
     if effect.is_async:
         return await effect.function(*arguments)
-    return await threads.call(effect.function, *arguments)
+    answer = await threads.call(effect.function, *arguments)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _concerns_the_host(error: BaseException) -> bool:
+    """Whether the task itself is to end; a cancellation that nobody asked for is the handler's own affair."""
+    if isinstance(error, anyio.get_cancelled_exc_class()):
+        return anyio.current_effective_deadline() == -math.inf
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 def letters_of(answer: Any, effect: Effect[Any], code: Registry) -> tuple[Letter, ...]:
@@ -109,10 +120,14 @@ def letter_of(event: Event, code: Registry) -> Letter:
 
 
 def printable(error: BaseException) -> str:
-    """The message of an exception, shortened, also when it cannot be had."""
+    """The message of an exception, shortened and made printable, also when it cannot be had."""
     try:
         text = str(error)
     except Exception as broken:  # noqa: BLE001 - a message that cannot be made must not hide the failure itself
-        text = f"(its message could not be made: {type(broken).__name__})"
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+        return f"(its message could not be made: {type(broken).__name__})"
+    shown = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text[:LONGEST])
+    return shown if max(len(text), len(shown)) <= LONGEST else shown[: LONGEST - 1] + "…"
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()

@@ -38,16 +38,19 @@ class Threads:
                 self.abandoned -= 1
                 self._ended()
 
-        def run() -> Any:
+        def run() -> tuple[Any]:
             try:
-                return function(*args)
+                return (
+                    function(*args),
+                )  # wrapped, for trio takes exception to a function that answers with a coroutine
             finally:
                 with suppress(RuntimeError):  # the event loop is over: nobody keeps count any more
                     anyio.from_thread.run_sync(finish)
 
         self.waited_for += 1
         try:
-            return await anyio.to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
+            (answer,) = await anyio.to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
+            return answer
         finally:
             self.waited_for -= 1
             if not finished:
