@@ -6,6 +6,7 @@ gathers for the group after: under load the groups grow, and each flush to disk 
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -100,9 +101,10 @@ class Committer:
             group.close()
             if not jobs:
                 return False
+            commit = partial(self._store.commit, group.batch, urgent=all(job.urgent for job in jobs))
             if not group.batch.empty:
                 with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(self._store.commit, group.batch, limiter=self._worker)
+                    await anyio.to_thread.run_sync(commit, limiter=self._worker)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, whoever waits must hear of it
             group.take_back()
             self._failed(group, self._try_apart(jobs, error))

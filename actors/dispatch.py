@@ -101,6 +101,7 @@ class Record(msgspec.Struct, frozen=True):
     place: Place
     row: EffectRow
     call: Call[bool]
+    urgent: bool = False
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""

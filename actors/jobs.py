@@ -9,13 +9,18 @@ from looms.actors.errors import UnknownRun
 from looms.actors.group import Group
 from looms.actors.retained import Kept, keep
 from looms.actors.turns import take_messages
-from looms.reducers.items import Delivery
+from looms.reducers.items import CancelAsked, Delivery, GraceOver
 from looms.reducers.plan import Ignored
 from looms.snapshots import timers
 
 
 class Job(Protocol):
     """Something that plans turns into a group. It is called again, in another group, when a commit failed."""
+
+    @property
+    def urgent(self) -> bool:
+        """Whether it makes room, so that it may use the reserve of a store that is full."""
+        ...
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""
@@ -36,6 +41,11 @@ class Turns(msgspec.Struct, frozen=True):
 
     run_id: str
     posted: list[Posted]
+
+    @property
+    def urgent(self) -> bool:
+        """It ends the run."""
+        return any(isinstance(one.item, CancelAsked | GraceOver) for one in self.posted)
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""

@@ -16,10 +16,12 @@ class OneOff(msgspec.Struct, frozen=True):
     Attributes:
         do: what it does; what it returns is the answer, and a ``LoomsError`` that it raises refuses the call.
         call: who asked for it.
+        urgent: it makes room.
     """
 
     do: Callable[[Group], Any]
     call: Call[Any]
+    urgent: bool = False
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""

@@ -34,12 +34,14 @@ class Publication(msgspec.Struct, frozen=True):
         call: who published it.
         key: the publisher's idempotency key.
         until: keep it till then (milliseconds since 1970) when nobody waits for it.
+        urgent: it makes no room.
     """
 
     letter: Letter
     call: Call[Published]
     key: str | None = None
     until: int | None = None
+    urgent: bool = False
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""

@@ -53,7 +53,7 @@ class Removals:
                 removal.step(view, group.batch, number)
 
         call: Call[None] = Call()
-        self._add(OneOff(step, call))
+        self._add(OneOff(step, call, urgent=True))
         try:
             await call.result()
         except StoreError:

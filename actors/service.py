@@ -129,7 +129,7 @@ class Service:
             removal.begin(group.batch, cell.head)
             group.remove(run_id)
 
-        return self._once(remove)
+        return self._once(remove, urgent=True)
 
     def settle_effect(self, run_id: str, effect_id: str, events: Iterable[Event]) -> Call[None]:
         """Ask for an outstanding effect to end with these events, which may be none.
@@ -177,10 +177,10 @@ class Service:
 
         return self._once(fail)
 
-    def _once(self, do: Callable[[Group], Any]) -> Call[Any]:
+    def _once(self, do: Callable[[Group], Any], *, urgent: bool = False) -> Call[Any]:
         self._host.check_open()
         call: Call[Any] = Call(self._request)
-        self._host.committer.add(OneOff(do, call))
+        self._host.committer.add(OneOff(do, call, urgent))
         return call
 
     def _until(self, retain: float | None) -> int | None:

@@ -22,6 +22,7 @@ class Beginning(msgspec.Struct, frozen=True):
         run_id: the run's id.
         call: who starts it.
         exists_ok: a run that is there already will do.
+        urgent: it makes no room.
     """
 
     definition: str
@@ -29,6 +30,7 @@ class Beginning(msgspec.Struct, frozen=True):
     run_id: str
     call: Call[str]
     exists_ok: bool = False
+    urgent: bool = False
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""

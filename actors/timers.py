@@ -30,6 +30,7 @@ class Lapse(msgspec.Struct, frozen=True):
 
     n: int
     call: Call[object]
+    urgent: bool = True
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""
