@@ -199,7 +199,7 @@ async def _charged(server: Process) -> list[Call]:
             _promised(server.returncode is None, "the server runs (server.log beside the store says why it ended)")
             await anyio.sleep(0.02)  # the bank's books are a file: there is nothing to wait on
         return charges
-    raise NotAsPromised(f"the demo waited {PATIENCE:g} s for the bank to charge, and it did not")
+    raise NotAsPromised("the demo waited for the bank to charge, and it did not")
 
 
 async def _until(runtime: Runtime, type: str) -> None:
@@ -208,7 +208,7 @@ async def _until(runtime: Runtime, type: str) -> None:
         async for record in runtime.run(ORDER).events(follow=True):
             if record.type == type:
                 return
-    raise NotAsPromised(f"the demo waited {PATIENCE:g} s for {type}, and it did not come")
+    raise NotAsPromised(f"the demo waited for {type}, and it did not come")
 
 
 async def _inspect(store: Path) -> RunState:
