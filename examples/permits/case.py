@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
+
 from looms import Event, Module, Reduced, Started, State, TimedOut, complete, replace, step, wait
 
 CONFIRMATION = "Confirmation of receipt"

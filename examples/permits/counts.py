@@ -35,10 +35,12 @@ def count(path: Path) -> Findings:
     outcomes = [followed(begins, activities, last) for begins, activities in cases]
     refused = sum(outcome.left for outcome in outcomes if outcome.archived)
     events = sum(len(activities) for _, activities in cases) - refused
+    deadlines = sum(outcome.late + outcome.stalls + outcome.archived for outcome in outcomes)
     return Findings(
         cases=len(cases),
         events=events,
-        punctual=events,
+        deadlines=deadlines,
+        punctual=events + deadlines,
         refused=refused,
         confirmed=sum(CONFIRMATION in outcome.path for outcome in outcomes),
         late=sum(outcome.late for outcome in outcomes),

@@ -10,6 +10,7 @@ import msgspec
 class Findings(msgspec.Struct, frozen=True):
     cases: int
     events: int
+    deadlines: int
     punctual: int
     refused: int
     confirmed: int
@@ -25,7 +26,8 @@ class Findings(msgspec.Struct, frozen=True):
 FIGURES = {
     "cases": "cases",
     "events": "events recorded",
-    "punctual": "events recorded at their own time",
+    "deadlines": "deadlines missed",
+    "punctual": "of both, recorded at their own time",
     "refused": "events refused, as the case was archived",
     "confirmed": "receipts confirmed",
     "late": "receipts not confirmed within 4 weeks",

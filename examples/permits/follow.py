@@ -10,10 +10,9 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 import looms
-from looms.testing import TestClock
-
-from case import ActivityDone, Application, Case, permit_case
+from case import ActivityDone, Application, Archived, Case, permit_case
 from findings import Findings
+from looms.testing import TestClock
 from xes import Trace
 
 Told = Literal["new", "already there", "refused"]
@@ -69,21 +68,17 @@ async def tell(runtime: looms.Runtime, moment: Moment) -> Told:
 async def survey(runtime: looms.Runtime, *, refused: int) -> Findings:
     """What the runs know at the end; only what was refused is not theirs."""
     states: list[Case] = []
-    events = punctual = too_early = 0
+    recorded: Counter[str] = Counter()
     async for summary in runtime.runs(definition=permit_case):
         run = runtime.run(summary.run_id)
-        inspected = await run.inspect()
-        states.append(inspected.state)
-        too_early += len(inspected.mailbox)
-        async for record in run.events():
-            if isinstance(record.event, ActivityDone):
-                events += 1
-                punctual += record.at == milliseconds(record.event.time)
+        states.append(await run.state())
+        recorded += await records_of(run)
     phases = Counter(state.phase for state in states)
     return Findings(
         cases=len(states),
-        events=events,
-        punctual=punctual,
+        events=recorded["events"],
+        deadlines=recorded["deadlines"],
+        punctual=recorded["punctual"],
         refused=refused,
         confirmed=len(states) - phases["received"],
         late=sum(state.late for state in states),
@@ -91,9 +86,24 @@ async def survey(runtime: looms.Runtime, *, refused: int) -> Findings:
         stalls=sum(state.stalls for state in states),
         settled=phases["settled"],
         archived=phases["archived"],
-        too_early=too_early,
+        too_early=recorded["too early"],
         paths=Counter(state.path for state in states),
     )
+
+
+async def records_of(run: looms.Run[Case, Archived]) -> Counter[str]:
+    """What is in a run's log and its mailbox, and how much of the log stands at the time at which it should."""
+    found = Counter({"too early": len((await run.inspect()).mailbox)})
+    async for record in run.events():
+        match record.event:
+            case ActivityDone(time=time):
+                found["events"] += 1
+                found["punctual"] += record.at == milliseconds(time)
+            case looms.TimedOut():
+                before = (await run.replay_to(record.seq - 1)).after
+                found["deadlines"] += 1
+                found["punctual"] += [record.at] == [wait.due for wait in before.waits]
+    return found
 
 
 async def middle_of_the_longest(runtime: looms.Runtime) -> looms.Replay:

@@ -9,16 +9,16 @@ import tempfile
 from pathlib import Path
 
 import anyio
-import looms
-from looms.testing import TestClock
 from rich.console import Console
 from rich.progress import track
 
-import tables
+import looms
+import report
 from case import modules
 from counts import count
 from findings import Row, compare
 from follow import middle_of_the_longest, moments, play, survey
+from looms import testing
 from xes import XesError, read
 
 SAMPLE = Path(__file__).with_name("sample.xes")
@@ -51,15 +51,15 @@ async def example(log: Path, store: Path, console: Console) -> list[Row]:
     todo = moments(read(log))
     if not todo:
         raise XesError(f"{log}: there is no case in it")
-    clock = TestClock(at=todo[0].at)
-    async with looms.Runtime(store, modules=modules, clock=clock) as runtime:
+    clock = testing.TestClock(at=todo[0].at)
+    async with testing.runtime(modules, path=store, clock=clock) as runtime:
         tally = await play(runtime, clock, track(todo, "Playing the log", console=console))
         findings = await survey(runtime, refused=tally["refused"])
         replay = await middle_of_the_longest(runtime)
     rows = list(compare(findings, count(log)))
-    console.print(tables.of_findings(rows, title=f"{log.name}"), tables.of_replay(replay), sep="\n")
-    if known := tally["already there"]:
-        console.print(f"{known:,} of {len(todo):,} were already there: the store knew them by their keys.")
+    told = ", ".join(f"{number:,} {outcome}" for outcome, number in tally.items())
+    console.print(f"Told {len(todo):,} moments: {told}.")
+    console.print(report.of_findings(rows, title=log.name), report.of_replay(replay), sep="\n")
     return rows
 
 

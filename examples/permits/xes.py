@@ -133,7 +133,7 @@ def _trace(given: dict[str, str], entries: tuple[Entry, ...]) -> Trace:
 
 
 def _required(given: dict[str, str], key: str, where: str) -> str:
-    if not given.get(key):
+    if not given.get(key, "").strip():
         raise XesError(f"{where} has no {key!r}")
     return given[key]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.examples.folders import DATA, EXAMPLES, Load, RunExample
+from tests.examples.folders import DATA, EXAMPLES, Load, RunExample, shown_in_readme, without_trailing_spaces
 
 EXAMPLE = "permits"
 SAMPLE = EXAMPLES / EXAMPLE / "sample.xes"
@@ -20,7 +20,8 @@ REAL = DATA / "permit-receipt.xes.gz"
 FOUND = {
     "cases": 9,
     "events": 33,
-    "punctual": 33,
+    "deadlines": 7,
+    "punctual": 40,
     "refused": 1,
     "confirmed": 7,
     "late": 2,
@@ -91,7 +92,7 @@ def test_a_zipped_log_is_known_by_its_bytes(load: Load, tmp_path: Path) -> None:
         (attribute("concept:name", "p"), "p has neither a start date nor events"),
         (attribute("concept:name", "p") + event("a", "yesterday"), "an event of p .* 'yesterday'"),
         (attribute("concept:name", "p") + event("a", "2024-01-01T00:00:00"), "no time zone"),
-        (attribute("concept:name", "p") + event("", "2024-01-01T00:00:00Z"), "an event of p has no 'concept:name'"),
+        (attribute("concept:name", "p") + event(" ", "2024-01-01T00:00:00Z"), "an event of p has no 'concept:name'"),
         ("<event>", "mismatched tag"),
     ],
 )
@@ -207,20 +208,22 @@ async def test_the_runs_find_what_the_file_says_on_every_event_loop(load: Load, 
 
 
 async def test_a_log_that_was_told_halfway_goes_on_from_there(load: Load, tmp_path: Path) -> None:
-    follow, looms, modules = load("follow"), load("looms"), load("case").modules
+    follow, testing, modules = load("follow"), load("looms.testing"), load("case").modules
     todo = follow.moments(load("xes").read(SAMPLE))
 
-    async def play(moments: list[Any]) -> tuple[Counter[str], Any]:
-        clock = load("looms.testing").TestClock(at=todo[0].at)
-        async with looms.Runtime(tmp_path / "p.looms", modules=modules, clock=clock) as runtime:
+    async def play(moments: list[Any]) -> tuple[Counter[str], Any, int]:
+        clock = testing.TestClock(at=todo[0].at)
+        async with testing.runtime(modules, path=tmp_path / "p.looms", clock=clock) as runtime:
             tally = await follow.play(runtime, clock, moments)
-            return tally, await follow.survey(runtime, refused=tally["refused"])
+            findings = await follow.survey(runtime, refused=tally["refused"])
+            return tally, findings, len([commit async for commit in runtime.commits()])
 
-    tally, _ = await play(todo[:20])
+    tally, _, _ = await play(todo[:20])
     assert tally == {"new": 20}
-    tally, findings = await play(todo)
+    tally, findings, commits = await play(todo)
     assert tally == {"already there": 20, "new": 22, "refused": 1}
     assert findings == load("counts").count(SAMPLE)
+    assert await play(todo) == ({"already there": 42, "refused": 1}, findings, commits)
 
 
 def test_it_prints_a_table_and_a_replay(run_example: RunExample) -> None:
@@ -231,13 +234,26 @@ def test_it_prints_a_table_and_a_replay(run_example: RunExample) -> None:
     assert "permit-1, replayed to record 4 (permits.activity.done)" in ran.stdout
 
 
+def test_the_readme_shows_what_is_printed(run_example: RunExample) -> None:
+    printed, shown = without_trailing_spaces(run_example().stdout), shown_in_readme(EXAMPLE)
+    assert shown
+    assert [block for block in shown if block not in printed] == []
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(run_example: RunExample, write: Write) -> None:
+    name = "[red]p[/blue]"
+    ran = run_example(write(attribute("concept:name", name) + event("[/] Confirmation", "2024-06-01T00:00:00Z")))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert f"{name}, replayed to record 1" in ran.stdout
+
+
 def test_a_kept_store_knows_what_it_was_told(run_example: RunExample, tmp_path: Path) -> None:
     first = run_example(SAMPLE, "--store", tmp_path / "kept.looms")
     again = run_example(SAMPLE, "--store", tmp_path / "kept.looms")
     assert (first.returncode, again.returncode) == (0, 0), again.stderr
-    assert "already there" not in first.stdout
-    assert "42 of 43 were already there" in again.stdout
-    assert first.stdout.splitlines()[1:] == again.stdout.splitlines()[1:-1]
+    assert first.stdout.splitlines()[1] == "Told 43 moments: 42 new, 1 refused."
+    assert again.stdout.splitlines()[1] == "Told 43 moments: 42 already there, 1 refused."
+    assert first.stdout.splitlines()[2:] == again.stdout.splitlines()[2:]
 
 
 def test_a_store_that_knows_more_than_the_file_is_a_difference(
@@ -264,7 +280,8 @@ def test_the_real_log(run_example: RunExample) -> None:
     assert ran.returncode == 0, ran.stderr
     for name, number in {
         "cases": "1,434",
-        "events recorded at their own time": "8,577",
+        "events recorded": "8,577",
+        "of both, recorded at their own time": "10,346",
         "receipts confirmed": "1,434",
         "receipts not confirmed within 4 weeks": "397",
         "cases that stalled: open, and 2 weeks without an event": "247",
