@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import looms
 import msgspec
-from looms import Event
 
-from hooks import CommentHook, Delivery, PullRequestHook, event_of
+import looms
+from hooks import CommentHook, Delivery, PullRequestHook
 from pulls import Opened, Pull, pull_request
 
 # What can become of a delivery. Those that Looms refuses are counted under the name of its error.
@@ -44,14 +43,19 @@ async def deliver_all(runtime: looms.Runtime, lines: Iterable[bytes]) -> Outcome
 
 async def deliver(runtime: looms.Runtime, line: bytes) -> str:
     """One delivery. GitHub names each in a header (`X-GitHub-Delivery`); a line of a file is known by what it says."""
-    event = event_of(msgspec.json.decode(line, type=Delivery))
-    key = hashlib.sha256(line).hexdigest()
+    event, key = event_in(runtime, line), hashlib.sha256(line).hexdigest()
     match event:
         case PullRequestHook(action="opened"):
             return await start(runtime, event)
         case CommentHook():
             return await tell(runtime, event, key)
     return await publish(runtime, event, key)
+
+
+def event_in(runtime: looms.Runtime, line: bytes) -> looms.Event:
+    """The hook as an event: `UnknownEvent` and `InvalidEvent` say which there are, and where it does not fit."""
+    delivery = msgspec.json.decode(line, type=Delivery)
+    return runtime.event(f"github.{delivery.event}", delivery.payload)
 
 
 async def start(runtime: looms.Runtime, hook: PullRequestHook) -> str:
@@ -68,12 +72,12 @@ async def tell(runtime: looms.Runtime, hook: CommentHook, key: str) -> str:
     return REPEATED if receipt.duplicate else TOLD
 
 
-async def publish(runtime: looms.Runtime, event: Event, key: str) -> str:
+async def publish(runtime: looms.Runtime, event: looms.Event, key: str) -> str:
     """A publication finds the runs that wait for it, by what it contains."""
     published = await runtime.publish(event, key=key)
-    if not published.runs:
-        return NOT_AWAITED
-    return REPEATED if published.duplicate else TAKEN
+    if published.duplicate:
+        return REPEATED
+    return TAKEN if published.runs else NOT_AWAITED
 
 
 async def states(runtime: looms.Runtime) -> dict[str, Pull]:

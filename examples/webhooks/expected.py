@@ -5,7 +5,7 @@ It shares with the rest the names of the outcomes and of the three kinds of hook
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from deliver import NOT_A_DELIVERY, NOT_AWAITED, REPEATED, STARTED, TAKEN, TOLD
@@ -40,20 +40,18 @@ class Told(NamedTuple):
     comments: int
 
 
-def expect(lines: Iterable[bytes]) -> tuple[Counter[str], dict[str, Told]]:
-    """The outcomes by kind, and each pull request as it is at the end."""
-    tally: Counter[str] = Counter()
+def expect(lines: Sequence[bytes], *, again: bool = False) -> tuple[Counter[str], dict[str, Told]]:
+    """The outcomes by kind, and each pull request as it is at the end; `again`: all of it was delivered before."""
     pulls: dict[str, Told] = {}
-    seen: set[bytes] = set()
-    for line in lines:
-        outcome = expected(line, pulls, seen)
-        if outcome in (TAKEN, TOLD):
-            seen.add(line)
-        tally[outcome] += 1
-    return tally, dict(sorted(pulls.items()))
+    known: set[bytes] = set()
+    outcomes = Counter(expected(line, pulls, known) for line in lines)
+    if again:
+        outcomes = Counter(expected(line, pulls, known) for line in lines)
+    return outcomes, dict(sorted(pulls.items()))
 
 
-def expected(line: bytes, pulls: dict[str, Told], seen: set[bytes]) -> str:
+def expected(line: bytes, pulls: dict[str, Told], known: set[bytes]) -> str:
+    """What becomes of a line; one that Looms takes is known from then on, whether a run waited for it or not."""
     try:
         delivery = json.loads(line)
         kind, payload = delivery["event"], delivery["payload"]
@@ -65,14 +63,19 @@ def expected(line: bytes, pulls: dict[str, Told], seen: set[bytes]) -> str:
         return "UnknownEvent"
     if not all(type(at(payload, path)) is type_ for path, type_ in FIELDS[kind].items()):
         return "InvalidEvent"
-    if line in seen:
+    if line in known:
         return REPEATED
     id = f"{payload['repository']['full_name']}#{payload['pull_request']['number']}"
-    if kind == "pull_request":
-        return pull_request(payload, id, pulls)
-    if kind == "pull_request_review":
-        return review(payload, id, pulls)
-    return comment(payload, id, pulls)
+    match kind:
+        case "pull_request":
+            outcome = pull_request(payload, id, pulls)
+        case "pull_request_review":
+            outcome = review(payload, id, pulls)
+        case _:
+            outcome = comment(payload, id, pulls)
+    if outcome in (TAKEN, TOLD, NOT_AWAITED):
+        known.add(line)
+    return outcome
 
 
 def at(payload: Any, path: tuple[str, ...]) -> Any:

@@ -5,8 +5,8 @@ A wait finds them by what they contain, as deep as it needs: {"pull_request": {"
 
 from typing import Any
 
-import looms
 import msgspec
+
 from looms import Event, Module
 
 github = Module("github")
@@ -64,26 +64,3 @@ class Delivery(msgspec.Struct, frozen=True):
 
     event: str
     payload: Any
-
-
-KINDS: dict[str, type[Event]] = {
-    "pull_request": PullRequestHook,
-    "pull_request_review": ReviewHook,
-    "pull_request_review_comment": CommentHook,
-}
-
-
-def event_of(delivery: Delivery) -> Event:
-    """The delivery as an event.
-
-    Raises:
-        UnknownEvent: there is no event for a hook of that name.
-        InvalidEvent: the payload does not fit; the message has the path.
-    """
-    kind = KINDS.get(delivery.event)
-    if kind is None:
-        raise looms.UnknownEvent(f"github.{delivery.event} is no event here; there are: {', '.join(KINDS)}")
-    try:
-        return msgspec.convert(delivery.payload, kind)
-    except msgspec.ValidationError as error:
-        raise looms.InvalidEvent(f"github.{delivery.event}: {error}") from error

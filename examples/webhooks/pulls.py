@@ -8,9 +8,9 @@ published hook finds the one run among all that it is about.
 from typing import Any, Literal
 
 import msgspec
-from looms import Module, Reduced, Started, State, cancel, complete, replace, step, wait
 
 from hooks import CommentHook, PullRequest, PullRequestHook, ReviewHook, github
+from looms import Module, Reduced, Started, State, cancel, complete, replace, step, wait
 
 pulls = Module("pulls", requires=[github])
 modules = [github, pulls]
@@ -46,7 +46,7 @@ def pull_request(state: Pull, event: Started[Opened] | PullRequestHook | ReviewH
         case Started(input=Opened(repository=repository, number=number, title=title)):
             return opened(Pull(repository=repository, number=number, title=title))
         case ReviewHook(review=review):
-            told = f"{review.state} by {review.user.login if review.user else 'somebody'}"
+            told = f"{review.state.replace('_', ' ')} by {review.user.login if review.user else 'somebody'}"
             return step(
                 replace(state, reviews=(*state.reviews, told)),
                 wait(ReviewHook, match=about(state, action="submitted"), id="review"),
