@@ -5,23 +5,28 @@ from datetime import UTC, datetime
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
-def age(at: int, now: int) -> str:
-    """How far a moment is from now, both in milliseconds: `3 min ago`, `in 2 h`, `now`."""
+def age(at: int, now: int, *, rough: bool = False) -> str:
+    """How far a moment is from now, both in milliseconds: `3 min ago`, `in 2 h`, `now`; `rough` in one unit alone."""
     apart = abs(now - at)
     if apart < 1_000:
         return "now"
-    return f"{length(apart)} ago" if at < now else f"in {length(apart)}"
+    said = length(apart, rough=rough)
+    return f"{said} ago" if at < now else f"in {said}"
 
 
-def length(millis: int) -> str:
-    """A length of time in its largest unit, and in two where one would be too rough: `40 s`, `1 h 30 min`, `12 d`."""
+def length(millis: int, *, rough: bool = False) -> str:
+    """A length of time in its largest unit, and in two where one is not exact enough: `40 s`, `1 h 30 min`, `12 d`."""
     seconds = millis // 1_000
     for n, (size, unit) in enumerate(UNITS):
         whole, rest = divmod(seconds, size)
         if whole:
             finer, finer_unit = UNITS[n + 1] if n + 1 < len(UNITS) else (1, "")
             more = rest // finer
-            return f"{whole} {unit} {more} {finer_unit}" if whole < 3 and more and finer_unit else f"{whole} {unit}"
+            return (
+                f"{whole} {unit} {more} {finer_unit}"
+                if whole < 3 and more and finer_unit and not rough
+                else f"{whole} {unit}"
+            )
     return f"{millis} ms"
 
 

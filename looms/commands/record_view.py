@@ -19,10 +19,10 @@ def record_row(record: Record, now: int) -> RenderableType:
     """A record as it stands in a log: seq and age in columns of their own, beside it all that it says."""
     row = Table.grid(padding=(0, 2))
     row.add_column(justify="right", width=6)
-    row.add_column(justify="right", width=9)
+    row.add_column(justify="right", width=10)
     row.add_column(overflow="fold")
     said = Group(record_title(record), *_payload(record), *decided(record))
-    row.add_row(Text(str(record.seq)), Text(age(record.at, now), QUIET), said)
+    row.add_row(Text(str(record.seq)), Text(age(record.at, now, rough=True), QUIET), said)
     return row
 
 

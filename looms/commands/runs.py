@@ -14,6 +14,7 @@ from looms.commands.plain import plain
 from looms.commands.session import Session
 from looms.commands.styles import STATUS, table
 from looms.commands.texts import word
+from looms.reducers.errors import closest
 
 T = TypeVar("T")
 
@@ -73,9 +74,11 @@ def nothing(session: Session, definition: str | None, status: str | None) -> str
     """What to tell where there is no run."""
     if definition is None and status is None:
         return f"{session.store} holds no runs yet. Start one: looms start DEFINITION --input JSON"
+    names = [name for module in session.modules for name in module.definitions]
+    hint = closest(definition, names) if definition and definition not in names else ""
     of = f" of {definition}" if definition else ""
     being = f" that is {status}" if status else ""
-    return f"{session.store} holds no run{of}{being}. All of them: looms runs"
+    return f"{session.store} holds no run{of}{being}{hint or '.'} All of them: looms runs"
 
 
 async def batches(items: AsyncIterator[T], size: int) -> AsyncIterator[list[T]]:

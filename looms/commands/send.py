@@ -33,7 +33,7 @@ async def start(
     if session.out.json:
         session.out.line({"run_id": started})
     else:
-        session.out.show(f"started {named(started)}; look at it: looms show RUN")
+        session.out.show(f"started {named(started)}")
 
 
 async def signal(

@@ -46,7 +46,10 @@ def forks() -> tuple[socket.socket, subprocess.Popen[bytes]]:
     mine, its = socket.socketpair()
     mine.settimeout(LIMIT)
     process = subprocess.Popen(
-        [sys.executable, HERE / "forks.py", str(its.fileno())], pass_fds=[its.fileno()], env=environment()
+        [sys.executable, HERE / "forks.py", str(its.fileno())],
+        pass_fds=[its.fileno()],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
     )
     its.close()
     return mine, process

@@ -115,31 +115,6 @@ def test_driving_without_a_host_and_without_the_application_says_what_is_missing
     assert "--app" in failed("--store", fresh, "signal", "o1", "shop.noted", code=1)
 
 
-def test_a_reader_that_stops_reading_ends_the_command_quietly(store: Path) -> None:
-    with started("--store", store, *APP, "events", "o1", "--follow", "--json") as command:
-        assert command.stdout
-        assert command.stderr
-        command.stdout.readline()
-        command.stdout.close()
-        command.send_signal(signal.SIGINT)
-        stderr = command.stderr.read()
-        assert command.wait(LIMIT) in (130, 141)
-    assert "Traceback" not in stderr
-    assert "BrokenPipe" not in stderr
-
-
-def test_a_pipe_that_nobody_reads_is_no_traceback(store: Path) -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"'{SCRIPT}' --store '{store}' events o1 --json | true; echo ${{PIPESTATUS[0]}}"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-    )
-    assert done.stdout.strip() in ("0", "141")
-    assert done.stderr == ""
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_a_failure(store: Path) -> None:
     with Path("/dev/full").open("w") as full:

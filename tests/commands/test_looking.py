@@ -156,6 +156,7 @@ def test_what_people_see_fits_their_width_and_has_no_blanks_at_line_ends(
 def test_where_there_is_nothing_it_says_what_to_do(store: Path, fresh: Path) -> None:
     assert "looms start" not in run("--store", store, "runs", "--status", "failed").stdout
     assert "failed" in run("--store", store, "runs", "--status", "failed").stdout
+    assert "did you mean 'shop.order'?" in run("--store", store, *APP, "runs", "--definition", "shop.ordr").stdout
     assert "No snapshots yet" in run("--store", fresh, "snapshots", "o1").stdout
     assert "No such events" in run("--store", fresh, "events", "o1", "--type", "shop.lost").stdout
 

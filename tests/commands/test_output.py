@@ -11,7 +11,7 @@ import pytest
 
 from looms import Runtime
 from looms.commands.output import Output
-from tests.commands.command import LIMIT, SCRIPT, environment
+from tests.commands.command import LIMIT, SCRIPT, environment, started
 from tests.commands.shop import Noted, PlaceOrder, modules, order
 
 LONG = "#" * 300_000
@@ -60,6 +60,30 @@ def test_a_descriptor_that_takes_nothing_for_a_while_gets_all_in_the_end() -> No
     with open(readable, "rb") as pipe:
         assert len(pipe.read()) == len(LONG) + 3
     writing.join(LIMIT)
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_reader_who_has_enough_ends_the_command_quietly(long: Path, more: tuple[str, ...]) -> None:
+    with started("--store", long, "events", "o1", *more) as command:
+        assert command.stdout
+        assert command.stderr
+        command.stdout.read(10)
+        command.stdout.close()
+        assert command.stderr.read() == ""
+        assert command.wait(LIMIT) == 141
+
+
+def test_a_command_without_a_stdout_is_told_so(store: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"'{SCRIPT}' --store '{store}' runs >&-"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("looms: ")
 
 
 def on_a_terminal(*args: str | Path, **more: str) -> str:

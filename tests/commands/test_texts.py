@@ -77,6 +77,10 @@ def test_an_age_is_told_in_its_largest_unit(millis: int, said: str) -> None:
     assert age(10**15, 10**15 + millis) == said
 
 
+def test_a_rough_age_is_told_in_one_unit() -> None:
+    assert (age(0, 119_000, rough=True), age(0, 86_400_000 * 2 - 1, rough=True)) == ("1 min ago", "1 d ago")
+
+
 def test_a_short_time_is_told_in_milliseconds() -> None:
     assert (length(250), length(1_500), length(0)) == ("250 ms", "1 s", "0 ms")
 
