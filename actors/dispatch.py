@@ -25,7 +25,7 @@ from looms.reducers.effects import Effect
 from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
-from looms.reducers.items import EffectAnswer, EffectGaveUp, Item
+from looms.reducers.items import EffectAnswer, EffectGaveUp, Item, Letter
 from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows
@@ -244,21 +244,22 @@ class Dispatcher:
         except LoomsError as error:  # what was asked for cannot be read: the run says so, and others go on
             await self._failed(lane, pursued, Failed(type(error).__name__, str(error)))
             return
-        ctx = Context(pursued, _Emitter(self, pursued).emit)
+        emitter = _Emitter(self, pursued, self._code)
+        ctx = Context(pursued, emitter.emit)
         outcome = await attempt(lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads)
         if isinstance(outcome, Answered):
-            await self._bring(pursued, EffectAnswer(pursued.key, outcome.letters))
+            await self._bring(pursued, EffectAnswer(pursued.key, outcome.letters, position=emitter.emitted))
         else:
-            await self._failed(lane, pursued, outcome)
+            await self._failed(lane, pursued, outcome, emitter.emitted)
 
-    async def _failed(self, lane: Lane, pursued: Pursued, outcome: Failed) -> None:
+    async def _failed(self, lane: Lane, pursued: Pursued, outcome: Failed, emitted: int = 0) -> None:
         """Decide whether there is another attempt, and when."""
         row, retry = pursued.row, lane.effect.retry
         delay = retry.delay(row.attempts, random.random())
         due = after(self._clock, delay)
         too_late = retry.give_up is not None and due > (row.first_at or 0) + retry.give_up * 1000
         if outcome.for_good or row.attempts >= retry.attempts or too_late:
-            await self._give_up(pursued, outcome.error, outcome.message)
+            await self._give_up(pursued, outcome.error, outcome.message, emitted)
             return
         logs.warning(
             "effect failed",
@@ -271,10 +272,10 @@ class Dispatcher:
         failed = msgspec.structs.replace(row, due=due, running=False, error=outcome.error, message=outcome.message)
         await self._write(pursued, failed)
 
-    async def _give_up(self, pursued: Pursued, error: str, message: str) -> None:
+    async def _give_up(self, pursued: Pursued, error: str, message: str, emitted: int = 0) -> None:
         row = pursued.row
         logs.warning("effect gave up", effect=row.effect, effect_id=pursued.id, attempts=row.attempts, error=error)
-        await self._bring(pursued, EffectGaveUp(pursued.key, error, message, row.attempts))
+        await self._bring(pursued, EffectGaveUp(pursued.key, error, message, row.attempts, emitted))
 
     async def _write(self, pursued: Pursued, row: EffectRow) -> bool:
         """Write how far the attempts are; False when the effect is over."""
@@ -287,9 +288,9 @@ class Dispatcher:
         await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call)))
         self._pursued.pop((pursued.number, pursued.key), None)
 
-    async def bring_emitted(self, pursued: Pursued, event: Event, position: int) -> None:
+    async def bring_emitted(self, pursued: Pursued, letter: Letter, position: int) -> None:
         """Bring an event that a handler emits on the way."""
-        item = EffectAnswer(pursued.key, (letter_of(event, self._code),), final=False, position=position)
+        item = EffectAnswer(pursued.key, (letter,), final=False, position=position)
         await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call)))
 
     async def _insist(self, ask: Callable[[Call[Any]], None]) -> Any:
@@ -305,13 +306,26 @@ class Dispatcher:
 
 
 class _Emitter:
-    """Counts what a handler emits in one attempt: an event is known by its effect and its position."""
+    """Counts what a handler emits in one attempt: an event is known by its effect and its position.
 
-    def __init__(self, dispatcher: Dispatcher, pursued: Pursued) -> None:
+    Attributes:
+        emitted: how many events are on their way or recorded.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, pursued: Pursued, code: Registry) -> None:
+        self.emitted = 0
         self._dispatcher = dispatcher
         self._pursued = pursued
-        self._position = 0
+        self._code = code
+        self._unsure = False
 
     async def emit(self, event: Event) -> None:
-        position, self._position = self._position, self._position + 1
-        await self._dispatcher.bring_emitted(self._pursued, event, position)
+        if self._unsure:
+            raise RuntimeError("an emit of this attempt was cancelled, so nobody knows the place of the next event")
+        letter = letter_of(event, self._code)  # one that is refused has no position
+        position, self.emitted = self.emitted, self.emitted + 1
+        try:
+            await self._dispatcher.bring_emitted(self._pursued, letter, position)
+        except BaseException:
+            self._unsure, self.emitted = True, 0  # perhaps it was not recorded: nothing may wait behind it
+            raise

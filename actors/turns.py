@@ -16,7 +16,16 @@ from looms.actors.group import Asked, Group
 from looms.reducers.codec import Unfit
 from looms.reducers.errors import ReducerError, RunSuspended
 from looms.reducers.folded import Cancelling
-from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, EffectGaveUp, Item, pack_item, unpack_item
+from looms.reducers.items import (
+    CancelAsked,
+    Delivery,
+    EffectAnswer,
+    EffectGaveUp,
+    Item,
+    Letter,
+    pack_item,
+    unpack_item,
+)
 from looms.reducers.plan import (
     Accepted,
     Deferred,
@@ -29,6 +38,7 @@ from looms.reducers.plan import (
     Undelivered,
     plan,
 )
+from looms.reducers.records import effect_id
 from looms.snapshots import effect_rows, heads, history, inbox, keys, timers
 
 READ = 256  # messages of a durable inbox that a turn takes
@@ -175,7 +185,7 @@ def _conclude(group: Group, cell: Cell, posted: Posted, outcome: Outcome) -> Non
         case Undelivered(reason=reason):
             send_back(group, item, cell.run.run_id, reason)
         case Ignored():
-            pass
+            _warn_of_other_emission(group, cell, item)
     if not isinstance(outcome, Refused):
         group.answer(posted.call, outcome)
     if posted.message is not None:
@@ -234,10 +244,30 @@ def _refusal(cell: Cell) -> Exception:
 
 def _warn_of_another(group: Group, cell: Cell, item: Any, seq: int) -> None:
     """A key that comes again with another payload is a duplicate all the same; somebody should know."""
-    if isinstance(item, Delivery) and 1 <= seq <= cell.head.seq:
-        first = history.entry(group.reading, cell.head, seq, None).row
-        last = item.letters[-1]
-        if (first.type, bytes(first.payload)) != (last.type, last.payload):
+    if isinstance(item, Delivery) and 1 <= seq <= cell.head.seq and _differs(group, cell, seq, item.letters[-1]):
+        group.tell_later(
+            logs.warning, "key used again for another event", run_id=cell.run.run_id, key=item.key, seq=seq
+        )
+
+
+def _warn_of_other_emission(group: Group, cell: Cell, item: Any) -> None:
+    """What a handler emits again is dropped, also where it is something else now; somebody should know."""
+    effect = cell.run.effects.get(item.effect) if isinstance(item, EffectAnswer) and not item.final else None
+    if effect is not None and item.position < len(effect.emitted):
+        seq = effect.emitted[item.position]
+        if _differs(group, cell, seq, item.letters[-1]):
             group.tell_later(
-                logs.warning, "key used again for another event", run_id=cell.run.run_id, key=item.key, seq=seq
+                logs.warning,
+                "emitted otherwise than before",
+                run_id=cell.run.run_id,
+                effect=effect.effect,
+                effect_id=effect_id(cell.run.run_id, *effect.key),
+                position=item.position,
+                seq=seq,
             )
+
+
+def _differs(group: Group, cell: Cell, seq: int, letter: Letter) -> bool:
+    """Whether a record holds another event than a letter."""
+    first = history.entry(group.reading, cell.head, seq, None).row
+    return (first.type, bytes(first.payload)) != (letter.type, letter.payload)

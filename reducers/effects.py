@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -79,7 +79,7 @@ class EffectContext(Protocol):
     def attempt(self) -> int:
         """Which attempt this is, from 1, counted over restarts."""
 
-    def emit(self, event: Event) -> Awaitable[None]:
+    async def emit(self, event: Event) -> None:
         """Record an event on the way; returns when it is committed. At a later attempt it is not recorded again."""
 
 

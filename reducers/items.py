@@ -62,13 +62,14 @@ class EffectAnswer(msgspec.Struct, frozen=True, tag_field="item", tag="answer", 
     to_caller: bool = False
 
 
-class EffectGaveUp(msgspec.Struct, frozen=True, tag_field="item", tag="gave_up"):
-    """An effect used up its attempts."""
+class EffectGaveUp(msgspec.Struct, frozen=True, tag_field="item", tag="gave_up", omit_defaults=True):
+    """An effect used up its attempts; ``position`` as for an answer."""
 
     effect: EffectKey
     error: str
     message: str
     attempts: int
+    position: int = 0
 
 
 class TimerFired(msgspec.Struct, frozen=True, tag_field="item", tag="timer"):

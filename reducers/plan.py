@@ -15,7 +15,7 @@ from looms.reducers.codec import Unfit
 from looms.reducers.entries import Entry, More, Origin
 from looms.reducers.errors import InvalidInput, LoomsError, MailboxFull, ReducerError, RunFinished
 from looms.reducers.events import Event, EventType
-from looms.reducers.folded import ROOT, FoldedRun, Thread
+from looms.reducers.folded import ROOT, FoldedRun, Outstanding, Thread
 from looms.reducers.items import (
     CancelAsked,
     Delivery,
@@ -217,6 +217,7 @@ def _play(run: FoldedRun, item: Item, code: Registry, now: int, cascade: Cascade
             effect = run.effects.get(key)
             if effect is None:
                 return None
+            _check_order(run, effect, item.position)
             failed = EffectFailed(effect.effect, effect_id(run.run_id, *key), error, message, attempts)
             more = More(cause=key[0], thread=effect.thread, effect=key, final=True)
             only = run.threads[effect.thread]
@@ -249,6 +250,7 @@ def _play_answer(run: FoldedRun, item: EffectAnswer, code: Registry, cascade: Ca
     effect = run.effects.get(item.effect)
     if effect is None:
         return None
+    _check_order(run, effect, item.position)
     only = run.threads[effect.thread]
     if not item.final:
         if item.position < len(effect.emitted):
@@ -263,6 +265,16 @@ def _play_answer(run: FoldedRun, item: EffectAnswer, code: Registry, cascade: Ca
         return _last(cascade, [Arriving(EFFECT_COMPLETED, done, origin="effect", more=last)])
     arriving = [_open(letter, code, "effect", more, only) for letter in item.letters[:-1]]
     return _last(cascade, [*arriving, _open(item.letters[-1], code, "effect", last, only)])
+
+
+def _check_order(run: FoldedRun, effect: Outstanding, position: int) -> None:
+    """What follows an emitted event that waits for room waits behind it.
+
+    Raises:
+        MailboxFull: fewer events were recorded than the handler had emitted by then.
+    """
+    if position > len(effect.emitted):
+        raise MailboxFull(f"run {run.run_id}: what {effect.effect} emitted before this waits for room in the mailbox")
 
 
 def _play_cancel(run: FoldedRun, asked: CancelAsked, code: Registry, now: int, cascade: Cascade) -> int | None:
