@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 
-from anyio import lowlevel
-
+from looms.pages import Pages
 from looms.reducers.errors import InvalidInput
 from looms.snapshots import commits, heads, rows
 from looms.snapshots.reading import Reading
@@ -11,27 +10,29 @@ from looms.source import Source
 from looms.summaries import Commit, Turn
 
 
-async def read_commits(source: Source, after: int, follow: bool) -> AsyncIterator[Commit]:
+def read_commits(source: Source, after: int, follow: bool) -> AsyncIterator[Commit]:
     """The commits after a number; turns of runs that were deleted since are left out.
 
     Raises:
         InvalidInput: a number below 0.
     """
-    if type(after) is not int or after < 0:
-        raise InvalidInput(f"after={after!r}; give the number of a commit, or 0")
-    while True:
-        more = source.next_commit()
-        with source.view() as view:
-            page = [Commit(number, _turns(view, turns)) for number, turns in commits.page(view, after)]
-        for commit in page:
-            yield commit
-            after = commit.number
-        if page:
-            await lowlevel.checkpoint()
-        elif follow:
+
+    async def read() -> list[Commit] | None:
+        nonlocal after
+        if type(after) is not int or after < 0:
+            raise InvalidInput(f"after={after!r}; give the number of a commit, or 0")
+        while True:
+            more = source.next_commit()
+            with source.view() as view:
+                page = [Commit(number, _turns(view, turns)) for number, turns in commits.page(view, after)]
+            if page:
+                after = page[-1].number
+                return page
+            if not follow:
+                return None
             await more.wait()
-        else:
-            return
+
+    return Pages(read)
 
 
 def _turns(view: Reading, turns: Iterable[rows.Turn]) -> tuple[Turn, ...]:

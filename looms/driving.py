@@ -111,18 +111,24 @@ class Driver:
 
 
 @asynccontextmanager
-async def driver(path: str | os.PathLike[str], modules: Iterable[Module] = ()) -> AsyncIterator[Driver]:
+async def driver(
+    path: str | os.PathLike[str], modules: Iterable[Module] = (), *, create: bool = True
+) -> AsyncIterator[Driver]:
     """A driver of the store in a folder.
 
     Args:
         path: the folder.
         modules: the application's modules; needed only where no host is running.
+        create: make a store where there is none.
 
     Raises:
+        StoreNotFound: there is no store, and ``create`` is false.
         ModuleError: no host is running, and no modules are given.
         StoreError: the folder or its disk does not allow it.
     """
     given = tuple(modules)
+    if not create:
+        Environment(path).close()
     async with AsyncExitStack() as stack:
         try:
             store = stack.enter_context(Store(path))

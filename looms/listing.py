@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from anyio import lowlevel
-
+from looms.pages import Pages
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.registry import Registry
@@ -17,7 +16,7 @@ from looms.summaries import RunSummary
 PAGE = 256
 
 
-async def list_runs(
+def list_runs(
     source: Source, definition: Definition[Any, Any, Any] | str | None, status: str | None, limit: int | None
 ) -> AsyncIterator[RunSummary]:
     """The runs of a definition and a status, in the order in which they were started.
@@ -25,24 +24,26 @@ async def list_runs(
     Raises:
         InvalidInput: a status that there is not, or a limit below 0.
     """
-    if status is not None and status not in heads.STATUSES:
-        hint = closest(status, heads.STATUSES)
-        raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
-    if limit is not None and (type(limit) is not int or limit < 0):
-        raise InvalidInput(f"limit={limit!r}; give a whole number from 0")
     name = definition.name if isinstance(definition, Definition) else definition
     after, left = 0, limit
-    while left is None or left > 0:
+
+    async def read() -> list[RunSummary] | None:
+        nonlocal after, left
+        if status is not None and status not in heads.STATUSES:
+            hint = closest(status, heads.STATUSES)
+            raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
+        if left is not None and (type(left) is not int or left < 0):
+            raise InvalidInput(f"limit={left!r}; give a whole number from 0")
         size = PAGE if left is None else min(left, PAGE)
         with source.view() as view:
             page = list(_page(view, source.code, name, status, after, size))
-        for summary, number in page:
-            yield summary
-            after = number
-        if len(page) < size:
-            return
+        if not page:
+            return None
+        after = page[-1][1]
         left = None if left is None else left - len(page)
-        await lowlevel.checkpoint()
+        return [summary for summary, _ in page]
+
+    return Pages(read)
 
 
 def _page(

@@ -1,12 +1,13 @@
 """The reading half of a run's handle: its log, its states at any seq, its snapshots."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Generic, TypeVar
 
 from anyio import lowlevel
 
 from looms.actors.cell import missing
 from looms.actors.jobs import unknown
+from looms.pages import Pages
 from looms.reducers.definitions import Projection
 from looms.reducers.entries import unpack_entry
 from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
@@ -89,8 +90,8 @@ class RunReading(Generic[S]):
         revisited = record(entry, self.id)
         return Replay(seq, revisited, before, view(run), revisited.instructions)
 
-    async def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> AsyncIterator[Record]:
-        """The run's records, in order.
+    def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> AsyncIterator[Record]:
+        """The run's records, in order. Errors are raised by the iteration.
 
         Args:
             after: begin behind this seq.
@@ -101,23 +102,30 @@ class RunReading(Generic[S]):
             UnknownRun: there is no such run (any more).
             InvalidInput: a seq below 0.
         """
-        for name, seq in (("after", after), ("to", to)):
-            if seq is not None and (type(seq) is not int or seq < 0):
-                raise InvalidInput(f"{name}={seq!r}; give a seq, or 0")
-        while to is None or after < to:
-            more = self._source.next_commit(self.id)
-            with self._source.view() as reading:
-                head = self._head(reading)
-                page = log.page(reading, head, after + 1, to)
-            for seq, data in page:
-                yield record(unpack_entry(data, self._source.code), self.id)
-                after = seq
-            if page:
-                await lowlevel.checkpoint()
-            elif follow and head.status in heads.UNFINISHED:
+        number: int | None = None
+
+        async def read() -> Iterator[Record] | None:
+            nonlocal after, number
+            for name, seq in (("after", after), ("to", to)):
+                if seq is not None and (type(seq) is not int or seq < 0):
+                    raise InvalidInput(f"{name}={seq!r}; give a seq, or 0")
+            while to is None or after < to:
+                more = self._source.next_commit(self.id)
+                with self._source.view() as reading:
+                    head = self._head(reading)
+                    page = log.page(reading, head, after + 1, to)
+                if number not in (None, head.number):
+                    raise unknown(self.id)  # it was deleted; this is another one of its id
+                number = head.number
+                if page:
+                    after = page[-1][0]
+                    return (record(unpack_entry(data, self._source.code), self.id) for _, data in page)
+                if not follow or head.status not in heads.UNFINISHED:
+                    break
                 await more.wait()
-            else:
-                return
+            return None
+
+        return Pages(read)
 
     async def project(self, projection: Projection[P]) -> P:
         """Fold the run's events, of the types that a projection names, into its state.
@@ -141,22 +149,24 @@ class RunReading(Generic[S]):
                     ) from error
         return state
 
-    async def snapshots(self) -> AsyncIterator[Snapshot]:
-        """The run's stored snapshots, oldest first.
+    def snapshots(self) -> AsyncIterator[Snapshot]:
+        """The run's stored snapshots, oldest first. Errors are raised by the iteration.
 
         Raises:
             UnknownRun: there is no such run.
         """
         after = 0
-        while True:
+
+        async def read() -> list[Snapshot] | None:
+            nonlocal after
             with self._source.view() as reading:
                 page = snapshot_rows.page(reading, self._head(reading).number, after)
-            for seq, info in page:
-                yield Snapshot(seq, info.at, info.kind, info.base, info.bytes)
-                after = seq
             if not page:
-                return
-            await lowlevel.checkpoint()
+                return None
+            after = page[-1][0]
+            return [Snapshot(seq, info.at, info.kind, info.base, info.bytes) for seq, info in page]
+
+        return Pages(read)
 
     async def snapshot(self, seq: int) -> RunState:
         """The run as a stored snapshot has it.

@@ -148,7 +148,7 @@ def _event(code: Registry | None, name: str, version: int, payload: msgspec.Raw)
             return code.event_named(name).unpack(payload, version)
         except LoomsError:
             pass  # as for any value that today's code does not know
-    return plain(payload)
+    return {"type": name, "version": version, "payload": plain(payload)}
 
 
 def _pack_output(output: Any, kind: Definition[Any, Any, Any]) -> tuple[bytes, Any]:

@@ -30,9 +30,7 @@ def plain_event(event: Any) -> dict[str, Any]:
     if isinstance(event, Event):
         kind = event_type(type(event))
         return {"type": kind.name, "version": kind.version, "payload": plain(event)}
-    if isinstance(event, dict) and event.keys() == {"type", "version", "payload"}:
-        return {**event, "payload": plain(event["payload"])}
-    return {"type": None, "version": None, "payload": plain(event)}
+    return {**event, "payload": plain(event["payload"])}
 
 
 def plain_instruction(instruction: Instruction) -> dict[str, Any]:

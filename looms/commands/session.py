@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import typer
 
-from looms import Reader, StoreNotFound
+from looms import Reader
 from looms.commands.application import load
 from looms.commands.failures import guarded
 from looms.commands.logs import log_to_stderr
@@ -19,7 +19,6 @@ from looms.commands.output import Output, claim_stdout
 from looms.commands.settings import Settings, UsageError, settings
 from looms.driving import Driver, driver
 from looms.reducers.modules import Module
-from looms.snapshots.environment import Environment
 
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="PATH", help="The store's folder.", rich_help_panel="Everywhere")
@@ -135,13 +134,9 @@ class Session:
         Raises:
             StoreNotFound: there is none.
         """
-        try:
-            Environment(self.store).close()
-        except StoreNotFound:
-            if not new:
-                raise
+        if new and not self.store.exists():
             self.out.note(f"{self.store} is a new store")
-        return driver(self.store, self.modules)
+        return driver(self.store, self.modules, create=new)
 
 
 def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:

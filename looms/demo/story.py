@@ -170,8 +170,8 @@ async def _look_back(store: Path, tell: Tell) -> None:
     tell(
         Step(
             "snapshots",
-            f"Every {SNAPSHOT_EVERY} records here (256 in real life) the state was stored with the turn, as a "
-            "difference where that is smaller. That is why going back is cheap in a long log too.",
+            f"Every {SNAPSHOT_EVERY} records here (256 in real life) the state was stored with the turn. "
+            "That is why going back is cheap in a long log too.",
             {"the snapshots": snapshots},
         )
     )

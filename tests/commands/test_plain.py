@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from looms.commands.plain import plain, plain_instruction, plain_record
 from looms.reducers.events import Event
-from looms.reducers.instructions import Emit, Signal, complete, emit, fail, publish, signal, sleep, wait
+from looms.reducers.instructions import Emit, complete, emit, fail, publish, signal, sleep, wait
 from looms.reducers.modules import Module
 from looms.reducers.records import Record
 
@@ -72,7 +72,6 @@ def test_an_event_that_no_code_here_knows_is_told_as_the_log_has_it() -> None:
     stored = {"type": "gone.sold", "version": 1, "payload": {"photo": b"\x01"}}
     told = {"type": "gone.sold", "version": 1, "payload": {"photo": "AQ=="}}
     assert plain_instruction(Emit(stored)) == {"instruction": "emit", **told}
-    assert plain_instruction(Signal("r", {"sku": 1}))["payload"] == {"sku": 1}
 
 
 def test_other_instructions_are_their_fields() -> None:

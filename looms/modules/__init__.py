@@ -1,1 +1,0 @@
-"""The modules that come with Looms."""
