@@ -34,13 +34,16 @@ def list_runs(
             raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
         if left is not None and (type(left) is not int or left < 0):
             raise InvalidInput(f"limit={left!r}; give a whole number from 0")
+        if left == 0:
+            return None
         size = PAGE if left is None else min(left, PAGE)
         with source.view() as view:
             page = list(_page(view, source.code, name, status, after, size))
-        if not page:
-            return None
-        after = page[-1][1]
-        left = None if left is None else left - len(page)
+        if len(page) < size:
+            left = 0
+        elif left is not None:
+            left -= len(page)
+        after = page[-1][1] if page else after
         return [summary for summary, _ in page]
 
     return Pages(read)
