@@ -3,8 +3,8 @@
     received --(confirmation)--> confirmed --(letter sent, no reason to stop)--> settled --(13 quiet weeks)--> archived
 
 The run is parked on one typed wait at a time. In `received` it waits for one activity alone, known by its payload; what
-comes too early stays in the mailbox until then. Later it waits for whatever comes next. Each wait has a deadline, and
-what a missed deadline means depends on the phase: a late confirmation, a case that stalls, a file for the archive.
+comes too early stays in the mailbox until then. Later it waits for whatever comes next. What a missed deadline means
+depends on the phase: a late confirmation, a case that stalls, a file for the archive.
 """
 
 from datetime import datetime, timedelta

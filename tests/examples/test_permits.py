@@ -281,6 +281,7 @@ def test_the_real_log(run_example: RunExample) -> None:
     for name, number in {
         "cases": "1,434",
         "events recorded": "8,577",
+        "deadlines missed": "1,769",
         "of both, recorded at their own time": "10,346",
         "receipts confirmed": "1,434",
         "receipts not confirmed within 4 weeks": "397",
