@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 import msgspec
 
-from looms.reducers.codec import Codec, Unfit, plain
+from looms.reducers.codec import Codec, Unfit, encode, plain
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent
 
 E = TypeVar("E", bound="Event")
@@ -112,8 +112,8 @@ class EventType(Generic[E]):
 
     def _convert(self, payload: Payload, version: int) -> E:
         try:
-            return self._codec.from_plain(payload)
-        except Unfit as error:
+            return self._codec.unpack(encode(payload))
+        except (Unfit, TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
             raise InvalidEvent(f"{self.name}: upcast from version {version} to {self.version}: {error}") from error
 
 

@@ -67,7 +67,7 @@ def pack_image(run: FoldedRun, code: Registry) -> bytes:
             at=run.at,
             threads=tuple(
                 ThreadImage(
-                    t.id, t.kind, t.parent, t.born, msgspec.Raw(code.definition(t.kind).states.pack(t.state)[0])
+                    t.id, t.kind, t.parent, t.born, msgspec.Raw(code.definition(t.kind).states.pack_exactly(t.state))
                 )
                 for t in sorted(run.threads.values(), key=lambda thread: thread.born)
             ),

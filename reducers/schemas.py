@@ -56,11 +56,6 @@ def first_unknown(info: types.Type) -> str | None:
     return None
 
 
-def has_any(info: types.Type) -> bool:
-    """Whether somewhere in it any value will do, so that the type alone does not bring a value back."""
-    return any(isinstance(part, types.AnyType | types.RawType) for _, part in walk(info))
-
-
 def fingerprint(type: Any, version: int) -> str:
     """What tells a stored state of this type from one of another shape: field names and types, and a version.
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Hashable
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any
 
 import msgspec
@@ -25,4 +25,6 @@ def exact(value: Any) -> Hashable:
     if isinstance(value, datetime):
         instant = value.timestamp() if value.tzinfo else None  # a moment is the same whatever zone it is told in
         return name, instant if instant is not None else value.isoformat(), value.microsecond
+    if isinstance(value, time):
+        value = value.replace(fold=0)
     return name, repr(value)  # nan, -0.0 and Decimal("1.0") say by their text which they are

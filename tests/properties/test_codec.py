@@ -1,0 +1,237 @@
+"""Generated types and values: exactly the same comes back, or it is refused."""
+
+import dataclasses
+import enum
+import uuid
+from collections import Counter, OrderedDict
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any, NamedTuple, TypedDict
+
+import msgspec
+import pytest
+from hypothesis import strategies as st
+
+from looms.reducers.codec import Codec, Unfit, encode, plain
+from looms.reducers.errors import ModuleError
+from looms.reducers.events import Event, EventType
+from tests.properties.exact import exact
+from tests.properties.laws import effort, holds
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Text(enum.StrEnum):
+    RED = "red"
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class Base(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class Sub(Base, frozen=True):
+    more: int = 0
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Words(list[Any]):
+    pass
+
+
+class Typed(msgspec.Struct):
+    """A type, and values of it."""
+
+    type: Any
+    values: st.SearchStrategy[Any]
+    hashable: bool = True
+
+
+zones = st.builds(lambda minutes: timezone(timedelta(minutes=minutes)), st.integers(-720, 720))
+ints = st.integers(-(2**63), 2**64 - 1)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+moments = st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.one_of(st.just(UTC), zones))  # noqa: DTZ001
+
+leaves = st.sampled_from(
+    [
+        Typed(int, ints),
+        Typed(float, st.floats(allow_nan=True)),
+        Typed(str, texts),
+        Typed(bool, st.booleans()),
+        Typed(bytes, st.binary(max_size=6)),
+        Typed(None, st.none()),
+        Typed(datetime, st.one_of(moments, st.datetimes())),
+        Typed(date, st.dates()),
+        Typed(time, st.times(timezones=st.one_of(st.none(), zones))),
+        Typed(timedelta, st.timedeltas(timedelta(days=-10_000), timedelta(days=10_000))),
+        Typed(Decimal, st.decimals(allow_nan=False)),
+        Typed(uuid.UUID, st.uuids()),
+        Typed(Colour, st.sampled_from(Colour)),
+        Typed(Text, st.sampled_from(Text)),
+        Typed(Number, st.sampled_from(Number)),
+        Typed(Base, st.builds(Base, texts)),
+        Typed(Point, st.builds(Point, ints, ints)),
+    ]
+)
+
+plain_scalars = st.one_of(st.none(), st.booleans(), ints, st.floats(), texts, st.binary(max_size=6), moments)
+plain_values = st.recursive(
+    plain_scalars,
+    lambda inside: st.one_of(st.lists(inside, max_size=3), st.dictionaries(texts, inside, max_size=3)),
+    max_leaves=6,
+)
+anything = Typed(Any, plain_values, hashable=False)
+
+
+def bigger(inside: st.SearchStrategy[Typed]) -> st.SearchStrategy[Typed]:
+    """Types made of others."""
+    return st.one_of(
+        inside.map(lambda of: Typed(list[of.type], st.lists(of.values, max_size=3), hashable=False)),  # type: ignore[name-defined]
+        inside.map(lambda of: Typed(tuple[of.type, ...], st.lists(of.values, max_size=3).map(tuple), of.hashable)),  # type: ignore[name-defined]
+        st.tuples(inside, inside).map(
+            lambda two: Typed(
+                tuple[two[0].type, two[1].type],  # type: ignore[misc]
+                st.tuples(two[0].values, two[1].values),
+                two[0].hashable and two[1].hashable,
+            )
+        ),
+        inside.map(lambda of: Typed(of.type | None, st.one_of(st.none(), of.values), of.hashable) if of.type else of),
+        inside.map(lambda of: Typed(dict[str, of.type], st.dictionaries(texts, of.values, max_size=3), hashable=False)),  # type: ignore[name-defined]
+        inside.filter(lambda of: of.hashable).map(
+            lambda of: Typed(frozenset[of.type], st.frozensets(of.values, max_size=3))  # type: ignore[name-defined]
+        ),
+        st.tuples(inside, inside).map(struct),
+        st.tuples(inside, inside).map(typed_dict),
+        st.tuples(inside, inside).map(dataclass),
+    )
+
+
+def struct(two: tuple[Typed, Typed]) -> Typed:
+    made = msgspec.defstruct("Made", [("one", two[0].type), ("two", two[1].type)], frozen=True)
+    return Typed(made, st.builds(made, two[0].values, two[1].values), two[0].hashable and two[1].hashable)
+
+
+def dataclass(two: tuple[Typed, Typed]) -> Typed:
+    made = dataclasses.make_dataclass("Made", [("one", two[0].type), ("two", two[1].type)], frozen=True)
+    return Typed(made, st.builds(made, two[0].values, two[1].values), two[0].hashable and two[1].hashable)
+
+
+def typed_dict(two: tuple[Typed, Typed]) -> Typed:
+    made: Any = TypedDict("made", {"one": two[0].type, "two": two[1].type})  # type: ignore[misc]
+    return Typed(made, st.fixed_dictionaries({"one": two[0].values, "two": two[1].values}), hashable=False)
+
+
+types = st.recursive(st.one_of(leaves, st.just(anything)), bigger, max_leaves=4)
+
+
+@effort(quick=400, long=4_000)
+def test_a_value_of_a_type_comes_back_as_the_same_value_of_the_same_types(examples: int) -> None:
+    @holds(examples, types, st.data())
+    def law(typed: Typed, data: st.DataObject) -> None:
+        try:
+            codec: Codec[Any] = Codec(typed.type, "the test")
+        except ModuleError:
+            return  # such as a union that cannot be told apart
+        value = data.draw(typed.values)
+        packed, decoded = codec.pack(value)
+        assert exact(decoded) == exact(value)
+        assert exact(codec.unpack(packed)) == exact(value)
+        assert codec.pack_exactly(value) == packed
+
+
+# What looks like plain data and is not
+odd = st.one_of(
+    plain_scalars,
+    st.sampled_from([Colour.RED, Text.RED, Number.ONE, Base("x"), Sub("x", 1), Point(1, 2), bytearray(b"x")]),
+    st.sampled_from([date(2024, 1, 1), Decimal(1), uuid.UUID(int=1), timedelta(1), time(1), datetime(2024, 1, 1)]),  # noqa: DTZ001
+    st.sampled_from([object(), 2**70, 1j, "\ud800", OrderedDict(a=1), Counter("a"), Words([1]), msgspec.UNSET]),
+)
+
+
+def nested(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    keys = st.one_of(texts, st.sampled_from([Text.RED, 1, None, (1, 2)]))
+    return st.one_of(
+        st.lists(inside, max_size=3),
+        st.lists(inside, max_size=3).map(tuple),
+        st.dictionaries(keys, inside, max_size=3),
+        st.builds(Base, inside),
+        st.frozensets(plain_scalars, max_size=2),
+    )
+
+
+odd_values = st.recursive(odd, nested, max_leaves=6)
+
+
+@effort(quick=600, long=4_000)
+def test_whatever_is_given_for_any_comes_back_exactly_or_is_refused_with_its_place(examples: int) -> None:
+    @holds(examples, odd_values)
+    def law(value: Any) -> None:
+        codec: Codec[Any] = Codec(Any, "the test")
+        try:
+            packed, decoded = codec.pack(value)
+        except Unfit:
+            with pytest.raises(Unfit, match=r" - at `\$.*`$"):
+                codec.pack(value)
+            return
+        assert exact(decoded) == exact(value)
+        assert exact(plain(packed)) == exact(value)
+
+
+@effort(quick=600, long=4_000)
+def test_whatever_is_given_for_a_type_is_given_back_as_it_will_be_read_or_refused(examples: int) -> None:
+    @holds(examples, types, odd_values)
+    def law(typed: Typed, value: Any) -> None:
+        try:
+            codec: Codec[Any] = Codec(typed.type, "the test")
+        except ModuleError:
+            return
+        try:
+            packed, decoded = codec.pack(value)
+        except Unfit:
+            return
+        assert exact(codec.unpack(packed)) == exact(decoded)
+        try:
+            codec.pack_exactly(value)
+        except Unfit:
+            return
+        assert exact(decoded) == exact(value)
+
+
+@effort(quick=400, long=4_000)
+def test_bytes_hold_a_value_of_the_type_or_are_unfit(examples: int) -> None:
+    @holds(examples, types, st.one_of(st.binary(max_size=20), plain_values.map(encode)))
+    def law(typed: Typed, data: bytes) -> None:
+        try:
+            codec: Codec[Any] = Codec(typed.type, "the test")
+        except ModuleError:
+            return
+        try:
+            value = codec.unpack(data)
+        except Unfit:
+            return
+        assert exact(codec.pack(value)[1]) == exact(value)
+
+
+@effort(quick=200, long=2_000)
+def test_an_upcast_that_changes_nothing_reads_what_was_written(examples: int) -> None:
+    @holds(examples, types, st.data())
+    def law(typed: Typed, data: st.DataObject) -> None:
+        cls: Any = msgspec.defstruct("Happened", [("what", typed.type)], bases=(Event,), frozen=True)
+        try:
+            kind: EventType[Any] = EventType("test.happened", cls, 2)
+        except ModuleError:
+            return
+        kind.upcasts[2] = lambda payload: payload
+        event = cls(data.draw(typed.values))
+        payload, _ = kind.pack(event)
+        assert exact(kind.unpack(payload, 1)) == exact(kind.unpack(payload, 2)) == exact(event)
