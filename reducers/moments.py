@@ -14,7 +14,7 @@ def millis(moment: datetime) -> int:
     """A moment in milliseconds, rounded up: what is due at it is never early.
 
     Raises:
-        ValueError: the moment has no time zone.
+        ValueError: the moment has no time zone, or is after the year 9999.
     """
     if not isinstance(moment, datetime):
         raise ValueError(f"{moment!r} is no moment; give a datetime with a time zone")
@@ -22,7 +22,10 @@ def millis(moment: datetime) -> int:
         raise ValueError(
             f"{moment!r} has no time zone, so it is no moment; give it one, as in moment.replace(tzinfo=UTC)"
         )
-    return -((_EPOCH - moment) // _MILLISECOND)
+    found = -((_EPOCH - moment) // _MILLISECOND)
+    if found > LAST:
+        raise ValueError(f"{moment!r} is after the last millisecond of the year 9999 (UTC)")
+    return found
 
 
 def moment(at: int) -> datetime:
