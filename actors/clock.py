@@ -2,7 +2,7 @@
 
 import math
 import time
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 
@@ -18,6 +18,19 @@ class Clock(Protocol):
 
     async def sleep_until(self, at: int) -> None:
         """Return when ``now()`` is ``at`` or later, never before."""
+        ...
+
+
+@runtime_checkable
+class MovedClock(Clock, Protocol):
+    """A clock that somebody moves: before it goes on, it lets the hosts on it do all that is due."""
+
+    def attach(self, host: Any) -> None:
+        """A host is served on this clock."""
+        ...
+
+    def detach(self, host: Any) -> None:
+        """It is no more."""
         ...
 
 

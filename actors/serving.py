@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from looms.actors import logs
 from looms.actors.background import background
-from looms.actors.clock import Clock
+from looms.actors.clock import Clock, MovedClock
 from looms.actors.doorbell import Doorbell
 from looms.actors.host import Host
 from looms.actors.options import Options
@@ -28,10 +28,14 @@ async def serve(store: Store, code: Registry, clock: Clock, options: Options) ->
             host.begin(tasks)
             tasks.start_soon(doorbell.run)
             logs.info("host started", path=store.path)
+            if isinstance(clock, MovedClock):
+                clock.attach(host)
             try:
                 yield host
             finally:
                 host.open = False
+                if isinstance(clock, MovedClock):
+                    clock.detach(host)
     finally:
         host.close()
         logs.info("host stopped", path=store.path)

@@ -38,9 +38,9 @@ def signature(function: Callable[..., Any], where: str) -> inspect.Signature:
 def _enclosing(function: Callable[..., Any]) -> dict[str, Any]:
     """The local names around a function that it uses, as far as they have a value by now."""
     found: dict[str, Any] = {}
-    for name, cell in (
-        zip(function.__code__.co_freevars, function.__closure__ or ()) if inspect.isfunction(function) else ()
-    ):
+    if not inspect.isfunction(function):
+        return found
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             found[name] = cell.cell_contents
         except ValueError:

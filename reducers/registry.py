@@ -12,6 +12,8 @@ from looms.reducers.modules import Module
 
 T = TypeVar("T")
 
+_SHOWN = 8  # names in a message
+
 
 class Registry:
     """All that a set of modules declares, by full name.
@@ -50,7 +52,7 @@ class Registry:
         """
         kind = event_type(type(event))
         if self.events.get(kind.name) is not kind:
-            raise UnknownEvent(f"{kind.name} is an event of no module here{closest(kind.name, self._names())}")
+            raise self._unknown(kind.name)
         return kind
 
     def event_named(self, name: str) -> EventType[Any]:
@@ -61,7 +63,7 @@ class Registry:
         """
         kind = self.events.get(name)
         if kind is None:
-            raise UnknownEvent(f"{name} is an event of no module here{closest(name, self._names())}")
+            raise self._unknown(name)
         return kind
 
     def definition(self, name: str) -> Definition[Any, Any, Any]:
@@ -80,8 +82,14 @@ class Registry:
         """
         return _found(self.effects, name, "effect")
 
-    def _names(self) -> list[str]:
-        return [name for name in self.events if not name.startswith("looms.")]
+    def _unknown(self, name: str) -> UnknownEvent:
+        """No module here has an event: say which is closest, or what there is."""
+        names = [known for known in self.events if not known.startswith("looms.")]
+        hint = closest(name, names)
+        if not hint:
+            shown = ", ".join(sorted(names)[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+            hint = f"; there are {shown}" if names else "; no module here has any"
+        return UnknownEvent(f"{name} is an event of no module here{hint}")
 
     def _check_handled(self, name: str, handles: frozenset[type[Event]]) -> None:
         for cls in handles:

@@ -1,12 +1,13 @@
 """A clock that stands still until a test moves it."""
 
 import math
-from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 import anyio
 
+from looms.actors.host import Host
 from looms.reducers.moments import is_seconds
+from looms.testing.settling import settle
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 
@@ -23,7 +24,7 @@ class TestClock:
     def __init__(self, at: int = BEGIN) -> None:
         self._now = at
         self._sleepers: dict[anyio.Event, int] = {}
-        self._settle: list[Callable[[], Awaitable[None]]] = []
+        self._hosts: list[Host] = []
 
     def now(self) -> int:
         """Milliseconds since 1970 (UTC)."""
@@ -62,14 +63,14 @@ class TestClock:
         self._now = target
         await self._settled()
 
-    def attach(self, settle: Callable[[], Awaitable[None]]) -> None:
-        """Have something settle whenever the clock has moved."""
-        self._settle.append(settle)
+    def attach(self, host: Host) -> None:
+        """Have a host settle whenever the clock has moved; whoever serves one on this clock does it."""
+        self._hosts.append(host)
 
-    def detach(self, settle: Callable[[], Awaitable[None]]) -> None:
+    def detach(self, host: Host) -> None:
         """Have it settle no more."""
-        self._settle.remove(settle)
+        self._hosts.remove(host)
 
     async def _settled(self) -> None:
-        for settle in list(self._settle):
-            await settle()
+        for host in list(self._hosts):
+            await settle(host)

@@ -4,13 +4,11 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import ExitStack, asynccontextmanager
-from functools import partial
 from typing import Any
 
 from looms.reducers.modules import Module
 from looms.runtime import Runtime
 from looms.testing.clock import TestClock
-from looms.testing.settling import settle
 
 
 class RuntimeOnTestClock(Runtime):
@@ -39,9 +37,4 @@ async def runtime(
             path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="looms-")), "test.looms")
         clock = clock or TestClock()
         async with RuntimeOnTestClock(path, modules=modules, clock=clock, **options) as opened:
-            settled = partial(settle, opened.host)
-            clock.attach(settled)
-            try:
-                yield opened
-            finally:
-                clock.detach(settled)
+            yield opened

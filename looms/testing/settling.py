@@ -6,7 +6,7 @@ from anyio.lowlevel import checkpoint
 
 from looms.actors.host import Host
 
-ROUNDS = 25  # of the event loop, before asking whether every task is blocked: asking too early is slow
+ROUNDS = 10  # of the event loop, before asking whether every task is blocked: asking too early is slow
 LONGEST = 10.0  # seconds of real time that a handler in a thread is waited for
 
 
