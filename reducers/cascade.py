@@ -62,7 +62,7 @@ class Arriving:
         self.event = event
         self.payload = msgspec.Raw(encode(event) if payload is None else payload)
         self.version = kind.version if version is None else version
-        self.origin = origin
+        self.origin: Origin = origin
         self.more = more or More()
         self.only = only
 

@@ -66,21 +66,26 @@ class EffectContext(Protocol):
     @property
     def run_id(self) -> str:
         """The run that asked."""
+        ...
 
     @property
     def thread(self) -> str:
         """The thread that asked."""
+        ...
 
     @property
     def effect_id(self) -> str:
         """The same at every attempt, and unlike that of any other effect: an idempotency key for the outside world."""
+        ...
 
     @property
     def attempt(self) -> int:
         """Which attempt this is, from 1, counted over restarts."""
+        ...
 
     async def emit(self, event: Event) -> None:
         """Record an event on the way; returns when it is committed. At a later attempt it is not recorded again."""
+        ...
 
 
 class Effect(Generic[R]):

@@ -27,6 +27,8 @@ Path = tuple[str | int, ...]
 Shape = tuple[Path, ...]
 Values = tuple[str, ...]
 
+_NOTHING: Any = object()
+
 EVERYTHING: Shape = ()
 
 
@@ -81,18 +83,24 @@ def values_at(payload: Any, shape: Shape) -> Values | None:
     """The values of a plain payload at a shape's paths, or None if it has no scalar at one of them."""
     found = []
     for path in shape:
-        part: Any = payload
-        for key in path:
-            if isinstance(part, list):
-                if not isinstance(key, int) or key >= len(part):
-                    return None
-            elif not isinstance(part, dict) or key not in part:
-                return None
-            part = part[key]
-        if isinstance(part, dict | list):
+        part = _part(payload, path)
+        if part is _NOTHING or isinstance(part, dict | list):
             return None
         found.append(scalar(part))
     return tuple(found)
+
+
+def _part(payload: Any, path: Path) -> Any:
+    """What a plain payload holds at a path, or _NOTHING."""
+    for key in path:
+        if isinstance(payload, list):
+            there = isinstance(key, int) and key < len(payload)
+        else:
+            there = isinstance(payload, dict) and key in payload
+        if not there:
+            return _NOTHING
+        payload = payload[key]
+    return payload
 
 
 def digest(type: str, shape: Shape, values: Values) -> bytes:

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime, timedelta
+from typing import TypeGuard
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -48,7 +49,7 @@ def due_after(at: int, seconds: float) -> int:
     return due
 
 
-def is_seconds(value: object) -> bool:
+def is_seconds(value: object) -> TypeGuard[float]:
     """Whether a value is a finite number, so that it can be a number of seconds."""
     if isinstance(value, bool):
         return False
