@@ -143,13 +143,20 @@ class Dispatcher:
         self._lanes: dict[str, Lane] = {}
         self._pursued: dict[Place, Pursued] = {}
         self._tasks: TaskGroup | None = None
+        self._early: list[tuple[Lane, Pursued]] = []  # that wait for their next attempt since before this one runs
 
     async def run(self) -> None:
         """Run handlers until cancelled; those that are running are cancelled too, and stay outstanding."""
-        async with anyio.create_task_group() as self._tasks:
-            for lane in self._lanes.values():
-                self._pump(lane)
-            await anyio.sleep_forever()
+        try:
+            async with anyio.create_task_group() as self._tasks:
+                for lane, pursued in self._early:
+                    self._tasks.start_soon(self._later, lane, pursued)
+                self._early.clear()
+                for lane in self._lanes.values():
+                    self._pump(lane)
+                await anyio.sleep_forever()
+        finally:
+            self._tasks = None  # a commit that was being written may end after this, and ask for more
 
     def begin(self, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
         """An effect is outstanding; it is run as soon as it may be."""
@@ -163,7 +170,10 @@ class Dispatcher:
         self._pursued[(number, key)] = pursued
         lane = self._lanes.setdefault(row.effect, Lane(effect, self._pump))
         if row.due is not None and row.due > self._clock.now():
-            self._start(self._later, lane, pursued)
+            if self._tasks is None:
+                self._early.append((lane, pursued))
+            else:
+                self._tasks.start_soon(self._later, lane, pursued)
         else:
             lane.queue.append(pursued)
             self._pump(lane)

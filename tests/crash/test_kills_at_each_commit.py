@@ -1,0 +1,160 @@
+"""A host that dies at any of its commits leaves what it had committed, and the next one comes to the same end.
+
+Just before a commit the callers of the commit before are answered and what that asked for has begun; just after it,
+nobody knows of it yet.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+import anyio
+import msgspec
+import pytest
+
+from looms.reducers.entries import Entry
+from looms.reducers.registry import Registry
+from looms.snapshots import commits
+from looms.snapshots.environment import Environment
+from tests.crash.audit import Audited, audit
+from tests.crash.dying import DEATH, Order
+from tests.crash.killing import ROOT_FOLDER, check_ledger
+from tests.crash.scenario import REMOVED, tell
+from tests.crash.works import LEDGER, modules
+
+CODE = Registry(modules)
+Moment = Literal["before", "after"]
+
+
+class Stories:
+    """Stories told by a process of its own, each in a store of its own.
+
+    Args:
+        process: that process.
+        folder: where the stores are.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+
+    def store(self, name: str) -> Path:
+        return self._folder / f"{name}.looms"
+
+    def ledger(self, name: str) -> Path:
+        return self._folder / f"{name}.ledger"
+
+    def ask(self, name: str, commit: int = 0, moment: Moment = "before") -> None:
+        """Have a story told up to a commit, or to its end."""
+        order = Order(str(self.store(name)), str(self.ledger(name)), commit, moment)
+        assert self._process.stdin is not None
+        self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+        self._process.stdin.flush()
+
+    def told(self) -> tuple[int, int]:
+        """The exit code of the story asked for longest ago, and how many commits it had when it came to its end."""
+        assert self._process.stdout is not None
+        return msgspec.json.decode(self._process.stdout.readline(), type=tuple[int, int])
+
+
+@contextmanager
+def stories(loop: str, folder: Path) -> Iterator[Stories]:
+    command = [sys.executable, "-m", "tests.crash.dying", loop]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd=ROOT_FOLDER) as process:
+        try:
+            yield Stories(process, folder)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 1), ("trio", "before", 7)])
+def test_a_death_at_any_commit_loses_nothing(
+    loop: str, moment: Moment, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dies_everywhere(loop, moment, each, tmp_path, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_nor_does_it_on_any_loop_at_any_moment(
+    loop: str, moment: Moment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dies_everywhere(loop, moment, 1, tmp_path, monkeypatch)
+
+
+def dies_everywhere(loop: str, moment: Moment, each: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell the story with a death at every so many of its commits, tell it again, and compare."""
+    with stories(loop, folder) as told:
+        told.ask("whole")
+        code, count = told.told()
+        assert code == 0
+        whole = audit(told.store("whole"), CODE)
+        deaths = range(1, count + 1, each)
+        for n in deaths:
+            told.ask(str(n), n, moment)
+        for n in deaths:
+            assert told.told()[0] == DEATH
+            is_a_part(told.store(str(n)), told.store("whole"), n)
+            monkeypatch.setenv(LEDGER, str(told.ledger(str(n))))
+            anyio.run(tell, told.store(str(n)), backend=loop)
+            found = audit(told.store(str(n)), CODE)
+            check_ledger(told.ledger(str(n)), found, set(REMOVED))
+            assert ends(found) == ends(whole), f"after a death {moment} commit {n}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_nor_does_a_death_while_the_next_one_takes_over(
+    loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(loop)
+    with stories(loop, tmp_path) as told:
+        told.ask("whole")
+        _, count = told.told()
+        whole = audit(told.store("whole"), CODE)
+        for n in range(1, count):
+            name = str(n)
+            told.ask(name, n, random.choice(("before", "after")))
+            assert told.told()[0] == DEATH
+            for again in range(1, 4):
+                told.ask(name, again, random.choice(("before", "after")))
+                if told.told()[0] == DEATH:
+                    audit(told.store(name), CODE)
+            told.ask(name)
+            assert told.told()[0] == 0
+            found = audit(told.store(name), CODE)
+            check_ledger(told.ledger(name), found, set(REMOVED))
+            assert ends(found) == ends(whole), f"after deaths from commit {n} on"
+
+
+def is_a_part(store: Path, whole: Path, n: int) -> None:
+    """What is in a store is what the whole story begins with, commit by commit and byte by byte."""
+    audit(store, CODE)
+    parts, all_of_it = committed(store), committed(whole)
+    assert parts == all_of_it[: len(parts)], f"a death at commit {n} left something else"
+
+
+def committed(store: Path) -> list[Any]:
+    """The commits of a store that are in its log."""
+    with closing(Environment(store)) as environment, environment.view() as reading:
+        return commits.page(reading, limit=100_000)
+
+
+def ends(found: dict[str, Audited]) -> dict[str, Any]:
+    """What became of each run, whenever that was."""
+    return {
+        run_id: (one.head.status, one.head.error, [timeless(entry) for entry in one.entries])
+        for run_id, one in found.items()
+    }
+
+
+def timeless(entry: Entry) -> Any:
+    """What a record says but for its time, and for how the last attempt of an effect ended that was given up."""
+    payload = {**entry.plain, "error": "", "message": ""} if entry.row.type == "looms.effect_failed" else entry.plain
+    return entry.row.type, entry.row.origin, payload, msgspec.structs.replace(entry.more, due=None)
