@@ -138,6 +138,19 @@ def _kinds(given: Any, decoded: Any) -> str:
     return f"{name} would come back as {type(decoded).__name__}"
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether plain data is nested deeper than so many levels."""
+    inside = [value]
+    for _ in range(levels):
+        inside = [
+            part
+            for whole in inside
+            if isinstance(whole, dict | list)
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+        ]
+    return any(isinstance(part, dict | list) for part in inside)
+
+
 def first_unencodable(value: Any, encode: Callable[[Any], bytes]) -> str:
     """The path to the first part of a value that cannot be encoded."""
     path, found = "$", True

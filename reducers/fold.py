@@ -168,10 +168,10 @@ def _opened(run: FoldedRun, thread: str, key: tuple[int, int], wait: Wait) -> Op
     id = wait.id if wait.id is not None else f"{key[0]}:{key[1]}"
     if run.waits.with_id(thread, id) is not None:
         raise InvalidInput(f"wait(id={id!r}): thread {thread} has an open wait of that id")
-    due = None if wait.timeout is None else due_after(run.at, wait.timeout)
+    dues = [] if wait.timeout is None else [due_after(run.at, wait.timeout)]
     if wait.deadline is not None:
-        due = wait.deadline if due is None else min(due, wait.deadline)
-    return OpenWait(key, thread, id, wait.types, wait.match, due, wait.group)
+        dues.append(max(wait.deadline, run.at))
+    return OpenWait(key, thread, id, wait.types, wait.match, min(dues, default=None), wait.group)
 
 
 def _refold(run: FoldedRun, thread: str, kind: str, entry: Entry, event: Event, code: Registry) -> None:

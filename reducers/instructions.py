@@ -110,10 +110,9 @@ def invoke(effect: Any, request: Any = None) -> Invoke:
         effect: an effect of a module, as ``@module.effect`` left it.
         request: what it takes; checked against the handler's annotation when it is decided.
     """
-    name = getattr(effect, "name", None)
-    if not isinstance(name, str):
+    if not hasattr(effect, "pack_request"):
         raise TypeError(f"invoke takes an effect declared with @module.effect, not {effect!r}")
-    return Invoke(name, request)
+    return Invoke(effect.name, request)
 
 
 def emit(event: Event) -> Emit:
@@ -140,6 +139,7 @@ def wait(
         group: waits of this thread with the same group are alternatives: when one is met, the rest are retired.
 
     Raises:
+        InvalidInput: an id or a group that is none.
         InvalidMatch: the match has a key that one of the types does not have, or cannot be stored.
         UnknownEvent: a class that no module registered.
         ValueError: a timeout that is no number of seconds, a deadline without a zone, neither types nor a deadline.
@@ -152,11 +152,11 @@ def wait(
             raise ValueError("wait() without an event and without a timeout would never end; give one of them")
     return Wait(
         types=tuple(kind.name for kind in types),
-        match=plain_match(match, types) if match else {},
+        match={} if match is None else plain_match(match, types),
         timeout=_seconds(timeout, "timeout"),
         deadline=None if deadline is None else millis(deadline),
-        id=_id(id, "wait"),
-        group=group,
+        id=_id(id, "the id of a wait"),
+        group=_id(group, "the group of a wait"),
     )
 
 
@@ -171,7 +171,7 @@ def sleep(seconds: float | None = None, *, until: datetime | None = None, id: st
     return Wait(
         timeout=_seconds(seconds, "sleep"),
         deadline=None if until is None else millis(until),
-        id=_id(id, "sleep"),
+        id=_id(id, "the id of a sleep"),
     )
 
 
@@ -183,10 +183,9 @@ def spawn(definition: Any, input: Any = None, *, id: str | None = None) -> Spawn
         input: what its ``Started`` holds; checked when it is decided.
         id: its name among the children of this thread, 1 to 255 bytes of UTF-8; else one is made.
     """
-    name = getattr(definition, "name", None)
-    if not isinstance(name, str):
+    if not hasattr(definition, "pack_input"):
         raise TypeError(f"spawn takes a definition declared with @module.reducer, not {definition!r}")
-    return Spawn(name, input, _id(id, "spawn"))
+    return Spawn(definition.name, input, _id(id, "the id of a spawn"))
 
 
 def signal(run_id: str, event: Event) -> Signal:
@@ -211,7 +210,7 @@ def fail(reason: str) -> Fail:
 
 def cancel(id: str, reason: str = "") -> Cancel:
     """Ask for the child or the wait of this thread with that id to be ended; nothing happens if it is over."""
-    return Cancel(id, str(reason))
+    return Cancel(checked_id(id, "the id to cancel"), str(reason))
 
 
 def cancelled(reason: str = "") -> EndCancelled:
@@ -220,7 +219,7 @@ def cancelled(reason: str = "") -> EndCancelled:
 
 
 def _id(value: str | None, what: str) -> str | None:
-    return None if value is None else checked_id(value, f"the id of a {what}")
+    return None if value is None else checked_id(value, what)
 
 
 def _event(event: Any, what: str) -> Event:
@@ -234,4 +233,4 @@ def _seconds(value: float | None, what: str) -> float | None:
         return None
     if not is_seconds(value) or value * 1000 > LAST:
         raise ValueError(f"{what}={value!r} is no number of seconds that ends before the year 10000")
-    return max(value, 0)
+    return max(int(value) if isinstance(value, int) else float(value), 0)

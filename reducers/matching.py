@@ -12,6 +12,7 @@ the length of a list, is checked by ``contains`` afterwards.
 """
 
 import hashlib
+import reprlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ from msgspec import inspect as types
 from looms.reducers.codec import encode, plain
 from looms.reducers.errors import InvalidMatch, closest
 from looms.reducers.events import EventType
+from looms.reducers.exactness import is_deeper
 from looms.reducers.schemas import schema
 
 Path = tuple[str | int, ...]
@@ -29,7 +31,15 @@ Values = tuple[str, ...]
 
 _NOTHING: Any = object()
 
-EVERYTHING: Shape = ()
+DEEPEST = 100
+"""How deeply a match may be nested: it is compared by recursion, wherever in a program that happens."""
+
+# What never holds a mapping or a list
+_LEAVES = (
+    *(types.NoneType, types.BoolType, types.IntType, types.FloatType, types.StrType, types.BytesType),
+    *(types.ByteArrayType, types.MemoryViewType, types.DateTimeType, types.DateType, types.TimeType),
+    *(types.TimeDeltaType, types.UUIDType, types.DecimalType, types.EnumType, types.LiteralType),
+)
 
 
 def contains(payload: Any, match: Any) -> bool:
@@ -75,7 +85,7 @@ def leaves(match: Any, path: Path = ()) -> dict[Path, str]:
 
 def shape_of(match: dict[str, Any]) -> tuple[Shape, Values]:
     """A plain match's shape, and the values at its paths, both in one order."""
-    found = sorted(leaves(match).items(), key=lambda leaf: [(type(key).__name__, key) for key in leaf[0]])
+    found = sorted(leaves(match).items(), key=lambda leaf: encode(leaf[0]))
     return tuple(path for path, _ in found), tuple(value for _, value in found)
 
 
@@ -112,18 +122,24 @@ def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]
     """A user's match as plain data, checked against the event types that it is for.
 
     Raises:
-        InvalidMatch: it is no mapping, cannot be encoded, holds nan, or has a key that one of the types does not have.
+        InvalidMatch: it is no mapping, cannot be encoded, is nested too deeply, holds nan, or has a key that one of the
+            types does not have.
     """
-    names = ", ".join(kind.name for kind in among)
+    wrong = f"wait for {', '.join(kind.name for kind in among)}: match={reprlib.repr(match)}"
     if not isinstance(match, dict):
-        raise InvalidMatch(f"wait for {names}: match={match!r} is no mapping; give the fields to match, as a dict")
+        raise InvalidMatch(f"{wrong} is no mapping; give the fields to match, as a dict")
     try:
         plainly: dict[str, Any] = plain(encode(match))
-    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-        raise InvalidMatch(f"wait for {names}: match={match!r} cannot be encoded: {error}") from error
+        too_deep = is_deeper(plainly, DEEPEST)
+    except RecursionError:
+        too_deep = True
+    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
+        raise InvalidMatch(f"{wrong} cannot be encoded: {error}") from error
+    if too_deep:
+        raise InvalidMatch(f"{wrong} is nested deeper than {DEEPEST} levels")
     for path, value in leaves(plainly).items():
         if value == "nnan":
-            raise InvalidMatch(f"wait for {names}: nan at {_dotted(path)} equals nothing, so it could never be met")
+            raise InvalidMatch(f"{wrong}: nan at {_dotted(path)} equals nothing, so it could never be met")
     for kind in among:
         _check_keys(plainly, schema(kind.cls), kind.name, ())
     return plainly
@@ -131,37 +147,57 @@ def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]
 
 def _check_keys(match: Any, info: types.Type, event: str, path: Path) -> None:
     """Every key of the match is one that the type may have."""
-    if isinstance(info, types.Metadata):
-        return _check_keys(match, info.type, event, path)
-    if isinstance(info, types.UnionType):
-        return _check_member(match, info, event, path)
-    if isinstance(match, dict) and isinstance(info, types.StructType) and not info.array_like:
-        fields = {field.encode_name: field.type for field in info.fields}
-        if info.tag_field:
-            fields[info.tag_field] = types.AnyType()
-        for key, part in match.items():
-            if key not in fields:
-                raise InvalidMatch(
-                    f"{event} has no field {_dotted((*path, key))!r}, so a wait for it could never be met"
-                    f"{closest(str(key), fields)} It has: {', '.join(fields) or 'no fields'}"
-                )
-            _check_keys(part, fields[key], event, (*path, key))
-    return None
+    match info:
+        case types.Metadata(type=inner):
+            _check_keys(match, inner, event, path)
+        case types.UnionType():
+            _check_member(match, info, event, path)
+        case types.StructType(array_like=False) | types.DataclassType() | types.TypedDictType():
+            _check_fields(match, info, event, path)
+        case types.DictType(value_type=inner) if isinstance(match, dict):
+            for key, part in match.items():
+                _check_keys(part, inner, event, (*path, key))
+        case types.ListType(item_type=inner) | types.VarTupleType(item_type=inner) if isinstance(match, list):
+            for place, part in enumerate(match):
+                _check_keys(part, inner, event, (*path, place))
+        case types.TupleType(item_types=inners) if isinstance(match, list):
+            for place, (part, inner) in enumerate(zip(match, inners, strict=False)):
+                _check_keys(part, inner, event, (*path, place))
+        case _:
+            pass
+
+
+def _check_fields(
+    match: Any, info: types.StructType | types.DataclassType | types.TypedDictType, event: str, path: Path
+) -> None:
+    if not isinstance(match, dict):
+        return
+    fields = {field.encode_name: field.type for field in info.fields}
+    if isinstance(info, types.StructType) and info.tag_field:
+        fields[info.tag_field] = types.AnyType()
+    for key, part in match.items():
+        if key not in fields:
+            raise InvalidMatch(
+                f"{event} has no field {_dotted((*path, key))!r}, so a wait for it could never be met"
+                f"{closest(str(key), fields) or '.'} It has: {', '.join(fields) or 'no fields'}"
+            )
+        _check_keys(part, fields[key], event, (*path, key))
 
 
 def _check_member(match: Any, info: types.UnionType, event: str, path: Path) -> None:
-    """A match on a union fits when it fits one of its structs, or when something in it is not a struct."""
-    structs = [member for member in info.types if isinstance(member, types.StructType)]
-    others = [member for member in info.types if not isinstance(member, types.StructType | types.NoneType)]
-    if not isinstance(match, dict) or others or not structs:
+    """A match on a union fits when it fits one of its members."""
+    if not isinstance(match, dict | list):
         return
     refused: list[InvalidMatch] = []
-    for member in structs:
+    for member in info.types:
+        if isinstance(member, _LEAVES):
+            continue
         try:
             return _check_keys(match, member, event, path)
         except InvalidMatch as error:
             refused.append(error)
-    raise refused[0]
+    if refused:
+        raise refused[0]
 
 
 def _dotted(path: Path) -> str:

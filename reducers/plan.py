@@ -307,7 +307,7 @@ def _last(cascade: Cascade, arriving: list[Arriving]) -> int | None:
 
 def _open(letter: Letter, code: Registry, origin: Origin, more: More, only: Thread | None = None) -> Arriving:
     """A letter as an event of today's class."""
-    kind: EventType[Any] = code.event_named(letter.type)
+    kind: EventType[Any] = code.event_sent(letter.type)
     event: Event = kind.unpack(letter.payload, letter.version)
     return Arriving(kind, event, letter.payload, version=letter.version, origin=origin, more=more, only=only)
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from looms.reducers.definitions import Definition, Projection
 from looms.reducers.effects import Effect
-from looms.reducers.errors import ModuleError, UnknownEvent, closest
+from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent, closest
 from looms.reducers.events import Event, EventType, event_type
 from looms.reducers.lifecycle import RUNTIME_EVENTS
 from looms.reducers.modules import Module
@@ -45,15 +45,25 @@ class Registry:
             self._check_handled(projection.name, projection.handles)
 
     def event_of(self, event: Event) -> EventType[Any]:
-        """The type of an event that somebody gives.
+        """The type of an event that somebody sends or emits.
 
         Raises:
             UnknownEvent: no module here has it; the closest name is told.
+            InvalidEvent: it is one of the runtime's own.
         """
         kind = event_type(type(event))
         if self.events.get(kind.name) is not kind:
             raise self._unknown(kind.name)
-        return kind
+        return _not_of_the_runtime(kind)
+
+    def event_sent(self, name: str) -> EventType[Any]:
+        """The type of an event that was sent, by its name, also a former one.
+
+        Raises:
+            UnknownEvent: no module here has it.
+            InvalidEvent: it is one of the runtime's own.
+        """
+        return _not_of_the_runtime(self.event_named(name))
 
     def event_named(self, name: str) -> EventType[Any]:
         """The type of an event by the name in a record, also a former one.
@@ -72,7 +82,7 @@ class Registry:
         Raises:
             ModuleError: no module here has it.
         """
-        return _found(self.definitions, name, "definition")
+        return _found(self.definitions, name, "a definition")
 
     def effect(self, name: str) -> Effect[Any]:
         """An effect by name.
@@ -80,7 +90,7 @@ class Registry:
         Raises:
             ModuleError: no module here has it.
         """
-        return _found(self.effects, name, "effect")
+        return _found(self.effects, name, "an effect")
 
     def _unknown(self, name: str) -> UnknownEvent:
         """No module here has an event: say which is closest, or what there is."""
@@ -99,6 +109,12 @@ class Registry:
                     f"{name} handles {kind.name}, which is an event of no module here; "
                     f"give the module {kind.name.split('.')[0]!r} too, and name it in requires="
                 )
+
+
+def _not_of_the_runtime(kind: EventType[Any]) -> EventType[Any]:
+    if kind in RUNTIME_EVENTS:
+        raise InvalidEvent(f"{kind.name} is an event of the runtime, which alone records it; send one of a module")
+    return kind
 
 
 def _by_name(modules: Iterable[Module]) -> dict[str, Module]:
@@ -126,5 +142,5 @@ def _adopt(into: dict[str, T], declared: dict[str, T], what: str) -> None:
 def _found(among: dict[str, T], name: str, what: str) -> T:
     thing = among.get(name)
     if thing is None:
-        raise ModuleError(f"{name} is a {what} of no module here{closest(name, among)}")
+        raise ModuleError(f"{name} is {what} of no module here{closest(name, among)}")
     return thing

@@ -62,6 +62,10 @@ WireInstruction: TypeAlias = (
 )
 
 
+_Plain: TypeAlias = Wait | Fail | Cancel | EndCancelled
+_plain: Codec[_Plain] = Codec(_Plain, "an instruction")
+
+
 def to_wire(
     instruction: Instruction, code: Registry, kind: Definition[Any, Any, Any]
 ) -> tuple[WireInstruction, Instruction]:
@@ -95,7 +99,8 @@ def to_wire(
             data, output = _pack_output(output, kind)
             return WireComplete(msgspec.Raw(data)), Complete(output)
         case Wait() | Fail() | Cancel() | EndCancelled():
-            return instruction, instruction
+            kept = _pack_plain(instruction)
+            return kept, kept
     raise TypeError(f"{instruction!r} is no instruction; a step takes what wait(), invoke(), emit() and so on give")
 
 
@@ -134,6 +139,13 @@ def typed(codec: Codec[Any] | None, data: bytes | msgspec.Raw) -> Any:
         except Unfit:
             pass  # written by other code than today's: what it held is still worth showing
     return plain(data)
+
+
+def _pack_plain(instruction: _Plain) -> _Plain:
+    try:
+        return _plain.pack(instruction)[1]
+    except Unfit as error:
+        raise InvalidInput(f"{type(instruction).__name__.lower()}: {error}") from error
 
 
 def _pack_event(event: Any, code: Registry) -> tuple[str, int, msgspec.Raw, Any]:
