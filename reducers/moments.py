@@ -42,11 +42,12 @@ def due_after(at: int, seconds: float) -> int:
     """
     if not is_seconds(seconds):
         raise ValueError(f"{seconds!r} is no number of seconds")
-    # Rounded to a nanosecond first: 0.07 * 1000 is a little more than 70, and 70 is what was meant.
-    due = at + max(0, math.ceil(round(seconds * 1000, 6)))
-    if due > LAST:
-        raise ValueError(f"{seconds!r} seconds from {moment(at).isoformat()} is after the year 9999")
-    return due
+    if seconds * 1000 <= LAST:
+        # Rounded to a nanosecond first: 0.07 * 1000 is a little more than 70, and 70 is what was meant.
+        due = at + max(0, math.ceil(round(seconds * 1000, 6)))
+        if due <= LAST:
+            return due
+    raise ValueError(f"{seconds!r} seconds from {moment(at).isoformat()} is after the year 9999")
 
 
 def is_seconds(value: object) -> TypeGuard[float]:
