@@ -1,10 +1,11 @@
 """The time, and waiting for it."""
 
-import math
 import time
 from typing import Any, Protocol, runtime_checkable
 
 import anyio
+
+from looms.reducers.moments import LAST, due_after
 
 _LONGEST = 60.0  # seconds: a clock may be set, and a machine may sleep, so nobody trusts a longer wait
 
@@ -48,5 +49,8 @@ class SystemClock:
 
 
 def after(clock: Clock, seconds: float) -> int:
-    """The millisecond so many seconds from now, rounded up."""
-    return clock.now() + math.ceil(seconds * 1000)
+    """The first millisecond that is not before so many seconds from now, or else the last one of the year 9999."""
+    try:
+        return due_after(clock.now(), seconds)
+    except ValueError:
+        return LAST

@@ -21,7 +21,7 @@ from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
 from looms.actors.group import Group
 from looms.actors.threads import Threads
-from looms.reducers.effects import Effect
+from looms.reducers.effects import Effect, Retry
 from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
@@ -239,10 +239,8 @@ class Dispatcher:
 
     async def _attempt(self, lane: Lane, pursued: Pursued) -> None:
         row, retry, now = pursued.row, lane.effect.retry, self._clock.now()
-        if row.attempts >= retry.attempts:
-            await self._give_up(
-                pursued, row.error or "Interrupted", row.message or "the process ended during the attempt"
-            )
+        if row.attempts >= retry.attempts or _too_late(row, retry, now):
+            await self._give_up(pursued, row.error or "", row.message or "")
             return
         begun = msgspec.structs.replace(
             row, attempts=row.attempts + 1, first_at=row.first_at or now, due=None, running=True
@@ -267,8 +265,7 @@ class Dispatcher:
         row, retry = pursued.row, lane.effect.retry
         delay = retry.delay(row.attempts, random.random())
         due = after(self._clock, delay)
-        too_late = retry.give_up is not None and due > (row.first_at or 0) + retry.give_up * 1000
-        if outcome.for_good or row.attempts >= retry.attempts or too_late:
+        if outcome.for_good or row.attempts >= retry.attempts or _too_late(row, retry, due):
             await self._give_up(pursued, outcome.error, outcome.message, emitted)
             return
         logs.warning(
@@ -313,6 +310,20 @@ class Dispatcher:
             except StoreError as error:
                 logs.warning("outcome not written yet", error=str(error))
                 await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+
+
+def interrupted(row: EffectRow) -> EffectRow:
+    """How far the attempts of an effect are of which a former process says that it is running."""
+    if not row.running:
+        return row
+    return msgspec.structs.replace(
+        row, running=False, error="Interrupted", message="the process ended during the attempt"
+    )
+
+
+def _too_late(row: EffectRow, retry: Retry, at: int) -> bool:
+    """Whether no attempt may begin at a moment, so long after the first."""
+    return retry.give_up is not None and row.first_at is not None and at > row.first_at + retry.give_up * 1000
 
 
 class _Emitter:

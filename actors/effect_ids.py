@@ -5,7 +5,7 @@ import re
 from looms.actors.errors import UnknownEffect
 from looms.reducers.folded import EffectKey
 
-_ID = re.compile(r"(.+):([0-9]+):([0-9]+)", re.DOTALL)
+_ID = re.compile(r"(.+):(0|[1-9][0-9]{0,17}):(0|[1-9][0-9]{0,8})", re.DOTALL)
 
 
 def effect_key(run_id: str, effect_id: str) -> EffectKey:

@@ -7,7 +7,6 @@ the group is on disk, the sender is answered and what the turn asked for begins.
 from collections import deque
 from typing import Any
 
-import msgspec
 from anyio.abc import TaskGroup
 
 from looms.actors import logs
@@ -15,7 +14,7 @@ from looms.actors.cell import Cell, Posted, load_cell, missing
 from looms.actors.cells import Cells
 from looms.actors.clock import Clock, after
 from looms.actors.committer import Committer
-from looms.actors.dispatch import Dispatcher
+from looms.actors.dispatch import Dispatcher, interrupted
 from looms.actors.errors import RuntimeClosed
 from looms.actors.followers import Followers
 from looms.actors.group import Group, Memory
@@ -215,8 +214,7 @@ class Host:
                 for key, row in rows:
                     head = heads.head(view, key[0])
                     if head is not None:
-                        interrupted = msgspec.structs.replace(row, running=False)
-                        self.dispatcher.begin(head.run_id, key[0], (key[1], key[2]), interrupted)
+                        self.dispatcher.begin(head.run_id, key[0], (key[1], key[2]), interrupted(row))
                 after = rows[-1][0]
             while numbers := inbox.runs(view, run):
                 for number in numbers:

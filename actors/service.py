@@ -8,7 +8,6 @@ import msgspec
 from looms.actors.attempts import letter_of
 from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted
-from looms.actors.clock import after
 from looms.actors.effect_ids import effect_key, not_outstanding
 from looms.actors.errors import RunActive
 from looms.actors.group import Group
@@ -24,7 +23,7 @@ from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
 from looms.reducers.events import Event
 from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer
-from looms.reducers.moments import is_seconds
+from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Duplicate, Ignored, Outcome
 from looms.snapshots import effect_rows, removal
 
@@ -188,7 +187,10 @@ class Service:
             return None
         if not is_seconds(retain) or retain <= 0:
             raise InvalidInput(f"retain={retain!r} is no number of seconds above 0")
-        return after(self._host.clock, retain)
+        try:
+            return due_after(self._host.clock.now(), retain)
+        except ValueError as error:
+            raise InvalidInput(f"retain: {error}") from error
 
 
 def _there(group: Group, run_id: str) -> Cell:

@@ -110,7 +110,7 @@ def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
         _conclude(group, cell, one, outcome)
     if turn.stuck is not None:
         _suspend(group, cell, turn.stuck, posted[len(turn.outcomes) - 1 :])
-    elif cell.deferred and len(run.mailbox) < group.options.max_mailbox:
+    elif cell.deferred and (run.end is not None or len(run.mailbox) < group.options.max_mailbox):
         cell.deferred = False
         group.wake(run.run_id)
     return turn.outcomes
@@ -223,6 +223,7 @@ def _put_by(group: Group, cell: Cell, posted: list[Posted]) -> None:
         if isinstance(item, CancelAsked):
             at_once = msgspec.structs.replace(item, at_once=True)
             _plan(group, cell, [msgspec.structs.replace(one, item=at_once)])
+            group.wake(cell.run.run_id)  # what it has kept is sent back
             take_turn(group, cell, posted[n + 1 :])
             return
         known = _known_keys(group, cell.head.number, [item])
