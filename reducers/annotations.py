@@ -1,5 +1,6 @@
 """What a reducer handles is read from its annotations."""
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -25,14 +26,26 @@ def signature(function: Callable[..., Any], where: str) -> inspect.Signature:
     """A function's signature, with its annotations resolved.
 
     Raises:
-        ModuleError: an annotation names something that cannot be found.
+        ModuleError: there is none, or an annotation names something that cannot be found.
     """
     try:
+        inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise ModuleError(f"{where}: {function!r} has no signature to be read: {error}; declare a function") from error
+    try:
         return inspect.signature(function, eval_str=True, locals=_enclosing(function))
-    except (NameError, AttributeError, SyntaxError) as error:
+    except Exception as error:
         raise ModuleError(
-            f"{where}: an annotation cannot be resolved: {error}; define what it names before the function"
+            f"{where}: an annotation cannot be resolved: {error}; it should name what is there at run time: "
+            "no import under TYPE_CHECKING, no name that is local to another function"
         ) from error
+
+
+def called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What runs when this is called: behind ``functools.partial``, and of an object with ``__call__``."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
 
 
 def _enclosing(function: Callable[..., Any]) -> dict[str, Any]:

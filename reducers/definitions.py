@@ -6,10 +6,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from looms.reducers.annotations import NOTHING_SAID, handled, parameters
+from looms.reducers.annotations import NOTHING_SAID, called, handled, parameters
 from looms.reducers.codec import Codec, Unfit
 from looms.reducers.errors import InvalidInput, ModuleError
-from looms.reducers.events import Event
+from looms.reducers.events import Event, checked_version
 from looms.reducers.instructions import Instruction, Reduced, Step
 from looms.reducers.schemas import fingerprint
 from looms.reducers.state import State
@@ -55,7 +55,7 @@ class Definition(Generic[S, I, O]):
         self.name = name
         self.function = function
         self.state = checked_state(state, f"reducer {name}")
-        self.version = version
+        self.version = checked_version(version, f"reducer {name}")
         self.takes_context, annotation = _second_parameter(function, f"reducer {name}")
         self.handles, started_with = handled(annotation, f"reducer {name}")
         self.states: Codec[S] = Codec(state, f"the state of reducer {name}")
@@ -84,7 +84,7 @@ class Definition(Generic[S, I, O]):
         """
         answer = self(state, event, ctx)
         answered: Step[S] = answer if isinstance(answer, Step) else Step(answer)
-        if not isinstance(answered.state, self.state):
+        if type(answered.state) is not self.state:
             raise TypeError(
                 f"{self.name} answered with {_kind(answered.state)} instead of a {self.state.__name__} "
                 f"on {type(event).__name__}; return the state, also where nothing changes"
@@ -150,9 +150,10 @@ def _second_parameter(function: Callable[..., Any], where: str) -> tuple[bool, A
     """
     if not callable(function):
         raise ModuleError(f"{where}: {function!r} is not a function")
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+    runs = called(function)
+    if inspect.iscoroutinefunction(runs) or inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs):
         raise ModuleError(
-            f"{where}: a reducer is a plain function, so that it can be replayed; I/O belongs in an effect"
+            f"{where}: it should be a plain function, so that it can be replayed; I/O belongs in an effect"
         )
     given = parameters(function, where)
     if len(given) not in (2, 3) or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given):

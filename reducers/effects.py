@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from looms.reducers.annotations import parameters
+from looms.reducers.annotations import called, parameters
 from looms.reducers.codec import Codec, Unfit
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event
@@ -54,7 +54,7 @@ class Retry(msgspec.Struct, frozen=True):
     def delay(self, after: int, chance: float) -> float:
         """Seconds to wait after so many attempts, with a random number from 0 to 1 for the jitter."""
         try:
-            grown = self.backoff * self.factor ** (after - 1)
+            grown = self.backoff * float(self.factor) ** (after - 1) if self.backoff else 0.0
         except OverflowError:
             grown = math.inf
         return min(grown, self.max_backoff) * (1 + self.jitter * chance)
@@ -111,6 +111,8 @@ class Effect(Generic[R]):
         where = f"effect {name}"
         self.name = name
         self.function = function
+        if not isinstance(retry, Retry | None):
+            raise ModuleError(f"{where}: retry={retry!r}; give a Retry(...)")
         self.retry = retry or Retry()
         self.timeout = _positive(timeout, f"{where}: timeout")
         if concurrency is not None and (type(concurrency) is not int or concurrency < 1):
@@ -122,8 +124,7 @@ class Effect(Generic[R]):
         self.requests: Codec[R] = Codec(
             Any if annotation is inspect.Parameter.empty else annotation, f"the request of {where}"
         )
-        call = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-        self.is_async = inspect.iscoroutinefunction(call)
+        self.is_async = inspect.iscoroutinefunction(called(function))
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
         self.__wrapped__ = function
@@ -150,10 +151,11 @@ class Effect(Generic[R]):
 def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
     if not callable(function):
         raise ModuleError(f"{where}: {function!r} is not a function")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+    runs = called(function)
+    if inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs):
         raise ModuleError(f"{where}: a handler returns its events; to give some on the way, await ctx.emit(event)")
-    given = parameters(function, where)
-    if len(given) not in (1, 2):
+    given = [p for p in parameters(function, where) if p.kind is not p.KEYWORD_ONLY or p.default is p.empty]
+    if len(given) not in (1, 2) or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given):
         raise ModuleError(f"{where}: a handler takes (request) or (request, ctx)")
     return given
 

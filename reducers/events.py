@@ -145,8 +145,17 @@ def register(cls: Any, name: str, version: int = 1, formerly: tuple[str, ...] = 
         raise ModuleError(f"event {name}: {cls.__qualname__} is registered already, as {cls.__looms_event__.name}")
     if cls.__struct_config__.array_like:
         raise ModuleError(f"event {name}: {cls.__qualname__} is array_like; a payload is a mapping of its fields")
-    if type(version) is not int or version < 1:
-        raise ModuleError(f"event {name}: version={version!r}; versions are whole numbers from 1")
-    found: EventType[Any] = EventType(name, cls, version, formerly)
+    found: EventType[Any] = EventType(name, cls, checked_version(version, f"event {name}"), formerly)
     cls.__looms_event__ = found
     return found
+
+
+def checked_version(version: Any, where: str) -> int:
+    """A version that was declared.
+
+    Raises:
+        ModuleError: it is not a whole number from 1.
+    """
+    if type(version) is not int or version < 1:
+        raise ModuleError(f"{where}: version={version!r}; versions are whole numbers from 1")
+    return version

@@ -36,6 +36,8 @@ class Module:
         if name == "looms" or name.startswith("looms."):
             raise ModuleError(f"module {name!r}: names beginning with 'looms' are the runtime's own")
         self.name = name
+        if isinstance(requires, Module):
+            raise ModuleError(f"module {name}: requires={requires!r}; give a list of modules")
         self.requires = tuple(requires)
         for required in self.requires:
             if not isinstance(required, Module):
@@ -60,6 +62,8 @@ class Module:
             ModuleError: the name is taken, or the class cannot be stored.
         """
         full = self._declare(name, "event", self.events)
+        if isinstance(formerly, str):
+            raise ModuleError(f"event {full}: formerly={formerly!r}; give a list of names")
         former = tuple(self._full(old) for old in formerly)
 
         def decorate(cls: E) -> E:
@@ -78,8 +82,8 @@ class Module:
         kind = self.events.get(full)
         if kind is None:
             raise ModuleError(f"upcast of {full}: there is no such event{closest(full, self.events)}")
-        if not 2 <= to <= kind.version:
-            raise ModuleError(f"upcast of {full} to={to}: the event has versions 1 to {kind.version}")
+        if type(to) is not int or not 2 <= to <= kind.version:
+            raise ModuleError(f"upcast of {full} to={to!r}: the event has versions 1 to {kind.version}")
         if to in kind.upcasts:
             raise ModuleError(f"upcast of {full} to={to}: declared already")
 
@@ -183,7 +187,7 @@ class Module:
         return f"{self.name}.{name}"
 
     def _declare(self, name: str, kind: str, declared: dict[str, Any]) -> str:
-        _check_name(name, f"the name of a {kind} of module {self.name}")
+        _check_name(name, f"the name of {'an' if kind[0] == 'e' else 'a'} {kind} of module {self.name}")
         full = self._full(name)
         if len(full.encode()) > _LONGEST:
             raise ModuleError(f"{kind} {full}: a full name has at most {_LONGEST} bytes")
