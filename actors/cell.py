@@ -20,6 +20,16 @@ from looms.snapshots.rows import Head
 from looms.snapshots.timers import TimerKey
 
 
+class Round:
+    """Timers that are posted together, in the order in which they are due.
+
+    When one of them cannot be written, those behind it are put off: what came due while the disk refused everything
+    fires in its order when there is room again.
+    """
+
+    stopped = False
+
+
 class Posted(msgspec.Struct, frozen=True):
     """An item for a cell.
 
@@ -28,6 +38,7 @@ class Posted(msgspec.Struct, frozen=True):
         call: who waits for what becomes of it.
         message: its number in the durable inbox, when it is there.
         timer: the row of the timer that brought it.
+        round: the timers that were posted with it, if it is one.
         until: keep it till then (milliseconds since 1970) when there is no such run yet.
     """
 
@@ -35,7 +46,13 @@ class Posted(msgspec.Struct, frozen=True):
     call: Call[Any] | None = None
     message: int | None = None
     timer: TimerKey | None = None
+    round: Round | None = None
     until: int | None = None
+
+    @property
+    def put_off(self) -> bool:
+        """Whether it is a timer before which another one could not be written."""
+        return self.round is not None and self.round.stopped
 
 
 class Cell:
@@ -48,10 +65,11 @@ class Cell:
         snapshot: the seq of the newest snapshot that fits; 0 for none.
         unread: there may be something in the durable inbox.
         deferred: something in the durable inbox waits for room in the mailbox.
+        skipped: the last message of the durable inbox that waits for room; those behind it are looked at next.
         busy: a turn is planned and not committed.
     """
 
-    __slots__ = ("busy", "deferred", "head", "problem", "run", "snapshot", "unread")
+    __slots__ = ("busy", "deferred", "head", "problem", "run", "skipped", "snapshot", "unread")
 
     def __init__(self, head: Head, run: FoldedRun, *, snapshot: int = 0, problem: Exception | None = None) -> None:
         self.head = head
@@ -61,6 +79,7 @@ class Cell:
         self.unread = True
         self.busy = False
         self.deferred = False
+        self.skipped = 0
 
     @property
     def held(self) -> bool:

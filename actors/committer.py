@@ -29,7 +29,7 @@ class Committer:
         new_group: makes an empty group over the store's last commit.
         next_job: gives the turn of a cell that has work, or None.
         committed: is told of each group that is committed.
-        failed: is told of each group that is taken back, and of the job that was refused, if one was.
+        failed: is told of each group that is taken back, of the error, and of the job that was refused, if one was.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Committer:
         new_group: Callable[[], Group],
         next_job: Callable[[], Job | None],
         committed: Callable[[Group], None],
-        failed: Callable[[Group, Job | None], None],
+        failed: Callable[[Group, Exception, Job | None], None],
     ) -> None:
         self._store = store
         self._new_group = new_group
@@ -107,7 +107,7 @@ class Committer:
                     await anyio.to_thread.run_sync(commit, limiter=self._worker)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, whoever waits must hear of it
             group.take_back()
-            self._failed(group, self._try_apart(jobs, error))
+            self._failed(group, error, self._try_apart(jobs, error))
             return True
         except BaseException:
             group.take_back()

@@ -43,6 +43,7 @@ class Before(msgspec.Struct, frozen=True):
     cell: Cell
     head: Head
     snapshot: int
+    deferred: bool
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -67,7 +68,7 @@ class Group:
 
     Attributes:
         reading: the store as of this batch.
-        touched: the cells that took a turn, as they were before.
+        touched: the cells that took a turn, by their runs' numbers, as they were before.
         asked, ended: the effects to begin and to end after the commit.
         removed: the ids of runs that are gone.
         hurried: the effects to be tried now.
@@ -85,7 +86,8 @@ class Group:
         self.options = options
         self.now = now
         self.memory = memory
-        self.touched: dict[str, Before] = {}
+        self.touched: dict[int, Before] = {}
+        self._looked: list[Cell] = []
         self.asked: dict[tuple[int, EffectKey], Asked] = {}
         self.ended: list[tuple[int, EffectKey]] = []
         self.woken: set[str] = set()
@@ -156,11 +158,21 @@ class Group:
 
     def touch(self, cell: Cell) -> Head:
         """Note that a cell is part of this group, and return its head."""
-        if cell.head.run_id not in self.touched:
-            self.touched[cell.head.run_id] = Before(cell, cell.head, cell.snapshot)
+        if cell.head.number not in self.touched:
+            self.touched[cell.head.number] = Before(cell, cell.head, cell.snapshot, cell.deferred)
             self._cells.add(cell)
         cell.busy = True
         return cell.head
+
+    @property
+    def run_ids(self) -> list[str]:
+        """The runs that took a turn."""
+        return [before.cell.head.run_id for before in self.touched.values()]
+
+    def look(self, cell: Cell) -> None:
+        """Note that a cell takes what is in its durable inbox."""
+        cell.unread = False
+        self._looked.append(cell)
 
     def message(self, run_id: str, number: int, item: Any) -> None:
         """Put an item into the durable inbox of a run, which takes it after the commit."""
@@ -197,11 +209,12 @@ class Group:
 
     def take_back(self) -> None:
         """The commit failed: cells are as they were before this group."""
-        for run_id, before in self.touched.items():
+        for before in self.touched.values():
             cell = before.cell
             cell.run.journal.undo()
-            cell.head, cell.snapshot = before.head, before.snapshot
-            cell.unread = True
+            cell.head, cell.snapshot, cell.deferred = before.head, before.snapshot, before.deferred
             cell.busy = False
             if cell.head.seq == 0:
-                self._cells.drop(run_id)
+                self._cells.drop(cell.head.run_id)
+        for cell in self._looked:
+            cell.unread, cell.skipped = True, 0

@@ -27,6 +27,7 @@ from looms.reducers.folded import EffectKey
 from looms.reducers.images import asked_at
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows, heads, history, inbox, retained
+from looms.snapshots.errors import StoreError, StoreFormatError
 from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
 
@@ -54,6 +55,7 @@ class Host:
         with store.view() as view:
             self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
         self._ready: dict[str, deque[Posted]] = {}
+        self._to_wake: set[str] = set()
         self.committer = Committer(store, self._new_group, self._next_job, self._committed, self._failed)
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
@@ -169,18 +171,24 @@ class Host:
         if group.first_due is not None:
             self.timers.set(group.first_due)
         self.cells.trim()
-        self.followers.tell([*group.touched, *group.removed])
+        self.followers.tell([*group.run_ids, *group.removed])
 
-    def _failed(self, group: Group, refused: Job | None) -> None:
+    def _failed(self, group: Group, error: Exception, refused: Job | None) -> None:
         """A group was taken back: whoever waits for its cells looks again, and what is in an inbox is tried later."""
         self.activity += 1
-        if isinstance(refused, Turns):
-            self._tasks.start_soon(self._wake_later, refused.run_id)
-        self.followers.tell(list(group.touched))
+        if isinstance(refused, Turns) and isinstance(error, StoreError) and not isinstance(error, StoreFormatError):
+            self._wake_later(refused.run_id)
+        self.followers.tell(group.run_ids)
 
-    async def _wake_later(self, run_id: str) -> None:
-        await self.clock.sleep_until(after(self.clock, TRY_AGAIN))
-        self.wake(run_id)
+    def _wake_later(self, run_id: str) -> None:
+        async def later() -> None:
+            await self.clock.sleep_until(after(self.clock, TRY_AGAIN))
+            self._to_wake.discard(run_id)
+            self.wake(run_id)
+
+        if run_id not in self._to_wake:
+            self._to_wake.add(run_id)
+            self._tasks.start_soon(later)
 
     def _asked(self, run_id: str, key: EffectKey) -> tuple[str, Any]:
         """The thread and the request of an effect."""

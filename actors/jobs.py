@@ -13,6 +13,9 @@ from looms.reducers.items import CancelAsked, Delivery, GraceOver
 from looms.reducers.plan import Ignored
 from looms.snapshots import timers
 
+PUT_OFF = None
+"""What is answered to a timer that was not tried."""
+
 
 class Job(Protocol):
     """Something that plans turns into a group. It is called again, in another group, when a commit failed."""
@@ -50,15 +53,22 @@ class Turns(msgspec.Struct, frozen=True):
     def __call__(self, group: Group) -> None:
         """Put it into a group."""
         cell = group.cell(self.run_id)
-        if cell is None:
-            for one in self.posted:
+        posted = []
+        for one in self.posted:
+            if one.put_off:
+                group.answer(one.call, PUT_OFF)
+            elif cell is None:
                 self._to_nobody(group, one)
-            return
-        take_messages(group, cell, self.posted)
+            else:
+                posted.append(one)
+        if cell is not None:
+            take_messages(group, cell, posted)
 
     def refuse(self, error: BaseException) -> None:
         """Tell the senders."""
         for one in self.posted:
+            if one.round is not None:
+                one.round.stopped = True
             if one.call is not None and one.call.request is None:
                 one.call.refuse(error)
 

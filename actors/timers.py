@@ -10,19 +10,22 @@ import msgspec
 
 from looms.actors import logs
 from looms.actors.calls import Call
-from looms.actors.cell import Posted
+from looms.actors.cell import Posted, Round
 from looms.actors.clock import Clock, after
 from looms.actors.group import Group
 from looms.actors.index_rows import GRACE
+from looms.actors.jobs import Job
+from looms.actors.one_off import OneOff
 from looms.actors.retained import RUNTIME, drop
-from looms.reducers.errors import LoomsError
 from looms.reducers.items import GraceOver, TimerFired
 from looms.snapshots import heads, timers
+from looms.snapshots.errors import StoreError, StoreFormatError
 from looms.snapshots.store import Store
 from looms.snapshots.timers import TimerKey
 
 AT_ONCE = 1_000  # due timers posted together
-TRY_AGAIN = 1.0  # seconds
+TRY_AGAIN = 1.0  # seconds until a disk that takes nothing is tried again
+ASIDE = 10.0  # seconds until a timer is tried again that alone cannot be written
 
 
 class Lapse(msgspec.Struct, frozen=True):
@@ -57,7 +60,7 @@ class Timers:
         store: Store,
         clock: Clock,
         post: Callable[[str, Posted], None],
-        add: Callable[[Lapse], None],
+        add: Callable[[Job], None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -65,6 +68,7 @@ class Timers:
         self._add = add
         self._next: int | None = None
         self._sooner = anyio.Event()
+        self._aside: dict[TimerKey, int] = {}  # that cannot be written though others can: when they are tried again
 
     def set(self, due: int) -> None:
         """A timer was set that is due then."""
@@ -75,11 +79,16 @@ class Timers:
     async def run(self) -> None:
         """Fire what is due until cancelled."""
         while True:
+            now = self._clock.now()
+            self._aside = {key: until for key, until in self._aside.items() if until > now}
             with self._store.view() as view:
-                self._next = timers.first_due(view)
+                due = timers.due(view, now, AT_ONCE + len(self._aside))
+                later = timers.first_due(view, now)
+            self._next = min((at for at in (later, *self._aside.values()) if at is not None), default=None)
             self._sooner = anyio.Event()
-            if self._next is not None and self._next <= self._clock.now():
-                await self._fire()
+            due = [key for key in due if key not in self._aside]
+            if due:
+                await self._fire(due)
             else:
                 await self._sleep(self._next)
 
@@ -95,27 +104,60 @@ class Timers:
         await self._clock.sleep_until(due)
         scope.cancel()
 
-    async def _fire(self) -> None:
-        """Post what is due, and return when it is settled: its rows are gone then."""
-        calls: list[Call[object]] = []
+    async def _fire(self, due: list[TimerKey]) -> None:
+        """Fire these; where one cannot be written, find out whether it is that one or the disk."""
+        failed = await self._round(due)
+        if failed is None:
+            return
+        if not await self._takes_a_write(failed):
+            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+        elif await self._round([failed]) is not None:
+            self._aside[failed] = after(self._clock, ASIDE)
+
+    async def _round(self, due: list[TimerKey]) -> TimerKey | None:
+        """Post what is due, and return when it is settled: its rows are gone then.
+
+        Returns:
+            The first one that could not be written, if there is one; those behind it were not tried.
+        """
+        round, posted = Round(), []
         with self._store.view() as view:
-            for key in timers.due(view, self._clock.now(), AT_ONCE):
+            for key in due:
                 call: Call[object] = Call()
-                calls.append(call)
+                posted.append((key, call))
                 if key.run == RUNTIME:
                     self._add(Lapse(key.seq, call))
-                else:
+                    continue
+                try:
                     head = heads.stored(view, key.run)
-                    self._post("" if head is None else head.run_id, _item(key, call))
-        try:
-            for call in calls:
+                except StoreFormatError as error:
+                    call.refuse(error)
+                else:
+                    self._post("" if head is None else head.run_id, Posted(_item(key), call, timer=key, round=round))
+        failed = None
+        for key, call in posted:
+            try:
                 await call.result()
-        except LoomsError as error:
-            logs.warning("timers not fired yet", error=str(error))
-            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one run, the timers of others go on
+                logs.warning("timer not fired yet", due=key.due, error=f"{type(error).__name__}: {error}")
+                failed = failed or key
+        return failed
+
+    async def _takes_a_write(self, key: TimerKey) -> bool:
+        """Whether the disk takes anything now: the row of this timer is written as it is."""
+
+        def write(group: Group) -> None:
+            if timers.is_set(group.reading, key):
+                timers.put(group.batch, key)
+
+        call: Call[object] = Call()
+        self._add(OneOff(write, call))
+        try:
+            await call.result()
+        except StoreError:
+            return False
+        return True
 
 
-def _item(key: TimerKey, call: Call[object]) -> Posted:
-    if key.index == GRACE:
-        return Posted(GraceOver(key.seq), call, timer=key)
-    return Posted(TimerFired((key.seq, key.index)), call, timer=key)
+def _item(key: TimerKey) -> GraceOver | TimerFired:
+    return GraceOver(key.seq) if key.index == GRACE else TimerFired((key.seq, key.index))

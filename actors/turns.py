@@ -75,18 +75,21 @@ def take_messages(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcom
     """
     if not cell.unread or cell.suspended is not None:
         return take_turn(group, cell, posted)
-    cell.unread = False
-    found = inbox.page(group.reading, cell.head.number, limit=READ)
+    group.look(cell)
+    found = inbox.page(group.reading, cell.head.number, cell.skipped, READ)
     waiting = [Posted(unpack_item(data), message=n) for n, data in found]
     outcomes = take_turn(group, cell, [*waiting, *posted])
-    if len(found) == READ and not all(isinstance(outcome, Deferred) for outcome in outcomes[:READ]):
+    cell.skipped = 0
+    if len(found) == READ:
+        if all(isinstance(outcome, Deferred) for outcome in outcomes[:READ]):
+            cell.skipped = found[-1][0]  # what waits for room keeps nobody from what the run waits for
         group.wake(cell.run.run_id)
     return outcomes
 
 
 def resume(group: Group, cell: Cell) -> None:
     """Let a suspended run try again what it could not take."""
-    if cell.problem is not None:
+    if cell.problem is not None and not cell.busy:
         cell = group.replace(cell)
         if cell.problem is not None:
             return

@@ -27,9 +27,14 @@ def delete(batch: Batch, timer: TimerKey) -> None:
     batch.delete(TIMERS, _key(timer))
 
 
-def first_due(reading: Reading) -> int | None:
-    """Return when the first timer is due (ms); None when there are none."""
-    for key in reading.keys(TIMERS, limit=1):
+def is_set(reading: Reading, timer: TimerKey) -> bool:
+    """Return whether there is such a timer."""
+    return reading.get(TIMERS, _key(timer)) is not None
+
+
+def first_due(reading: Reading, after: int = -1) -> int | None:
+    """Return when the first timer is due (ms) that is due later than `after`; None when there are none."""
+    for key in reading.keys(TIMERS, u64(max(after + 1, 0)), limit=1):
         return read_u64(key)
     return None
 

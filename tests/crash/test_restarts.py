@@ -42,6 +42,6 @@ async def test_a_host_that_ends_while_it_commits_ends_without_a_word(store: Path
         with anyio.fail_after(PATIENCE), pytest.raises(KeyError, match="the block's own"):
             await fails_while_it_commits()
     assert noted(ledger) == []
-    async with runtime(modules, store, clock) as rt:
+    async with runtime(modules, store, clock):
         await clock.advance(0)
         assert [attempt for _, attempt in noted(ledger)] == [1]
