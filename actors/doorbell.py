@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
-from anyio.abc import SocketStream
+from anyio.abc import SocketAttribute, SocketStream
 
 from looms.actors import logs
 from looms.actors.followers import Followers
@@ -19,6 +19,7 @@ NAME = "doorbell"
 LOOK = 60.0  # seconds between looks of a host that can be rung
 LOOK_WITHOUT = 1.0  # seconds between looks where there can be no socket
 _LONGEST = 100  # bytes of a socket's path that every system takes
+_ENOUGH = 4_096  # bytes to read at once: each says the same
 
 
 class Doorbell:
@@ -72,23 +73,47 @@ class Doorbell:
 
 
 async def _until_hung_up(caller: SocketStream) -> None:
-    try:
-        while True:
-            await caller.receive()
-    except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        return
+    while await _received(caller):
+        pass
+
+
+class Bell:
+    """The caller's side: a connection to the host."""
+
+    def __init__(self, connection: SocketStream) -> None:
+        self._connection = connection
+
+    async def rings(self) -> bool:
+        """Return when there were commits since the last time; False when the host has hung up."""
+        return await _received(self._connection)
 
 
 @asynccontextmanager
-async def ring(folder: str) -> AsyncIterator[SocketStream]:
-    """Ring at the host of a store; each byte that comes tells of commits since the one before.
+async def ring(folder: str) -> AsyncIterator[Bell]:
+    """Ring at the host of a store, and stay to be told of commits.
 
     Raises:
         OSError: nobody answers.
     """
     with _address(folder) as address:
-        async with await anyio.connect_unix(address) as bell:
-            yield bell
+        async with await anyio.connect_unix(address) as connection:
+            yield Bell(connection)
+
+
+async def _received(connection: SocketStream) -> bool:
+    """Whether something came, rather than the end. Whoever waits for it may be cancelled just as it comes.
+
+    (With ``connection.receive()`` asyncio would complain of that, through anyio 4.16 at least: the same future is then
+    cancelled and set.)
+    """
+    raw = connection.extra(SocketAttribute.raw_socket)
+    try:
+        await anyio.wait_readable(raw)
+        return bool(raw.recv(_ENOUGH))
+    except BlockingIOError:
+        return True
+    except (OSError, ValueError, anyio.ClosedResourceError):
+        return False
 
 
 @contextmanager

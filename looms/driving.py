@@ -174,12 +174,12 @@ async def _answer(environment: Environment, id: bytes) -> bytes:
         while True:
             try:
                 async with ring(environment.path) as bell:
-                    while True:
-                        await bell.receive()
+                    while await bell.rings():
                         commit.set()
-            except (OSError, anyio.EndOfStream, anyio.BrokenResourceError):
-                await anyio.sleep(LOOK)
-                commit.set()
+            except OSError:
+                pass
+            await anyio.sleep(LOOK)
+            commit.set()
 
     async with background() as tasks:
         tasks.start_soon(listen)

@@ -110,9 +110,9 @@ class Reader:
         while True:
             try:
                 async with ring(self.path) as bell:
-                    while True:
-                        await bell.receive()
+                    while await bell.rings():
                         self._followers.tell([])
-            except (OSError, anyio.EndOfStream, anyio.BrokenResourceError):
-                await anyio.sleep(LOOK)
+            except OSError:
+                pass
+            await anyio.sleep(LOOK)
             self._followers.tell([])

@@ -49,9 +49,8 @@ async def test_a_key_with_another_payload_is_a_duplicate_and_a_warning_names_key
             assert await run.signal(Paid(amount=6), key="k") == Receipt(2, duplicate=True)
         assert said(logged, USED_AGAIN) == [{"run_id": "t1", "key": "k", "seq": 2}]
         await run.signal(Closed())
-    async with runtime(MODULES, path, clock) as rt:
-        async with nothing_changes(rt):
-            assert await rt.run("t1").signal(Refunded(amount=5), key="k") == Receipt(2, duplicate=True)
+    async with runtime(MODULES, path, clock) as rt, nothing_changes(rt):
+        assert await rt.run("t1").signal(Refunded(amount=5), key="k") == Receipt(2, duplicate=True)
     assert said(logged, USED_AGAIN) == [{"run_id": "t1", "key": "k", "seq": 2}] * 2
 
 
