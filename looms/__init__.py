@@ -157,3 +157,8 @@ __all__ = [
     "step",
     "wait",
 ]
+
+for _name in __all__:
+    _public = globals()[_name]
+    if isinstance(_public, type):
+        _public.__module__ = __name__  # a traceback then names what users import: looms.RunExists

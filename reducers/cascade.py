@@ -27,6 +27,7 @@ from looms.reducers.lifecycle import (
     EffectFailed,
     Started,
     Taken,
+    TimedOut,
 )
 from looms.reducers.matching import contains
 from looms.reducers.open_waits import OpenWait, WaitKey
@@ -241,7 +242,14 @@ class Cascade:
 
     def _check(self, instruction: Instruction, definition: Definition[Any, Any, Any]) -> None:
         """A wait is for events that are there, and that the reducer can be given."""
-        for name in instruction.types if isinstance(instruction, Wait) else ():
+        if not isinstance(instruction, Wait):
+            return
+        if (instruction.timeout is not None or instruction.deadline is not None) and TimedOut not in definition.handles:
+            raise InvalidMatch(
+                f"{definition.name} sleeps or sets a deadline, and its reducer does not handle TimedOut, so nobody "
+                "would hear of it; name TimedOut in the annotation of its event parameter"
+            )
+        for name in instruction.types:
             if self._code.event_named(name).cls not in definition.handles:
                 raise InvalidMatch(
                     f"{definition.name} waits for {name}, which its reducer does not handle; "
