@@ -1,6 +1,6 @@
 """A till that counts what it is told, and the few functions that these tests share."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -106,6 +106,12 @@ async def log(run: Run[Any, Any]) -> list[Record]:
 async def types(run: Run[Any, Any]) -> list[str]:
     """The types of all records of a run."""
     return [record.type for record in await log(run)]
+
+
+async def tell(events: AsyncIterator[Record], note: Callable[[Record], None]) -> None:
+    """Tell of each record as it comes."""
+    async for record in events:
+        note(record)
 
 
 async def everything(runtime: Runtime) -> Any:
