@@ -43,6 +43,7 @@ from tests.properties.scripted import talk as talk_module
 from tests.reducers.story import BEGIN, Story
 
 shop = Module("shop")
+deaf = Module("deaf", requires=[shop])
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -390,6 +391,19 @@ def test_the_events_of_the_runtime_are_nobodys_to_send(event: Event) -> None:
         assert isinstance(outcome.error, InvalidEvent)
         assert "of the runtime" in str(outcome.error)
     assert story.types == ["looms.started"]
+
+
+def test_a_deadline_that_the_reducer_would_not_hear_of_is_refused() -> None:
+    @deaf.reducer("deaf", state=State)
+    def order(state: State, event: Started[None] | Shut) -> Reduced[State]:
+        return step(state, *asked[0]()) if isinstance(event, Shut) else state
+
+    for ask in (lambda: [sleep(5)], lambda: [wait(Shut, timeout=5)]):
+        asked[:] = [ask]
+        cause = Story(order, [shop, deaf]).refusal(Shut()).__cause__
+        assert isinstance(cause, InvalidMatch)
+        assert "deaf.deaf" in str(cause)
+        assert "name TimedOut in the annotation" in str(cause)
 
 
 @pytest.mark.parametrize("ask", [lambda: [emit(Nameless())], lambda: [signal("r2", Nameless())]])

@@ -554,7 +554,7 @@ def test_a_grace_that_is_no_time_is_refused_and_spoils_nothing_for_the_others(gr
 @pytest.mark.parametrize(
     "item",
     [
-        Delivery((Letter("talk.said", 2, b"\x80"),), "run", "k", ("r2", 3), "root/c"),
+        Delivery((Letter("talk.said", 2, b"\x80"),), "run", key="k", sender=("r2", 3), sender_thread="root/c"),
         Delivery((), to_caller=True),
         EffectAnswer((3, 1), (Letter("talk.said", 1, b"\x80"),), False, 4),
         TimerFired((1, 2)),

@@ -1,0 +1,111 @@
+"""Images: what a snapshot holds, and what it refuses to hold. The law is in `tests/properties/test_folding.py`."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from looms.reducers.codec import Unfit, encode, plain
+from looms.reducers.entries import unpack_entry
+from looms.reducers.folded import FoldedRun
+from looms.reducers.images import pack_image, restore
+from looms.reducers.instructions import Reduced, step
+from looms.reducers.items import Start
+from looms.reducers.lifecycle import Started
+from looms.reducers.modules import Module
+from looms.reducers.plan import plan
+from looms.reducers.registry import Registry
+from looms.reducers.state import State
+from looms.reducers.views import view
+from tests.properties.scripted import Ask, Hummed, Said, Script, SpawnOne, WaitFor, talk, teller
+from tests.reducers.story import Story
+
+LONG = "a long text that stands in the log " * 20
+
+
+def full() -> Story:
+    """A run with something of each kind."""
+    story = Story(
+        teller,
+        [talk],
+        Script(
+            (
+                WaitFor(("said",), {"about": "x"}, timeout=60, id="w"),
+                Ask("fetch", LONG),
+                SpawnOne("listener", Script(), "c"),
+            )
+        ),
+    )
+    story.tell(Hummed("a", LONG))
+    story.answer((1, 1), Said("x", 1), final=False)
+    return story
+
+
+def test_an_image_can_be_shown_without_the_code() -> None:
+    story = full()
+    image = plain(pack_image(story.run, story.code))
+    assert [thread["id"] for thread in image["threads"]] == ["root", "root/c"]
+    assert image["threads"][0]["state"]["last"] == 1
+    blind = FoldedRun("r1", 1, "talk.teller")
+    restore(pack_image(story.run, story.code), blind, None, lambda at: unpack_entry(story.log[at - 1], None))
+    assert (set(blind.threads), blind.seq, blind.status) == ({"root", "root/c"}, 4, "running")
+
+
+def test_what_the_log_holds_for_ever_is_not_copied_into_an_image() -> None:
+    story = full()
+    assert LONG.encode() not in pack_image(story.run, story.code)
+    run = FoldedRun("r1", 1, "talk.teller")
+    restore(pack_image(story.run, story.code), run, story.code, lambda at: unpack_entry(story.log[at - 1], story.code))
+    assert view(run) == view(story.run)
+    assert [effect.request for effect in view(run).effects] == [LONG]
+
+
+class Loose(State):
+    body: Any = None
+    pair: tuple[int, ...] = ()
+
+
+loose = Module("loose")
+
+
+@loose.reducer("loose", state=Loose)
+def reduce(state: Loose, event: Started[str]) -> Reduced[Loose]:
+    """Answers with a state that cannot come back as it is."""
+    bad: dict[str, Any] = {
+        "tuple": {"body": (1, 2)},
+        "list": {"pair": [1, 2]},
+        "object": {"body": object()},
+        "text": {"pair": "x"},
+    }
+    return step(msgspec.structs.replace(state, **bad[event.input]))
+
+
+@pytest.mark.parametrize(
+    ("what", "place"), [("tuple", "`$.body`"), ("list", "`$.pair`"), ("object", "`$.body`"), ("text", "`$.pair`")]
+)
+def test_a_state_that_would_come_back_as_something_else_is_not_put_into_an_image(what: str, place: str) -> None:
+    code, run = Registry([loose]), FoldedRun("r1", 1, "loose.loose")
+    plan(run, [Start(encode(what))], code, 0)
+    with pytest.raises(Unfit) as caught:
+        pack_image(run, code)
+    assert place in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x80", b"\xc1", b"\x93\x01\x02\x03", b"nothing of the kind"])
+def test_bytes_that_are_no_image_are_refused(data: bytes) -> None:
+    with pytest.raises(msgspec.MsgspecError):
+        restore(data, FoldedRun("r1", 1, "talk.teller"), None, lambda at: unpack_entry(b"", None))
+
+
+def test_an_image_that_names_an_effect_where_none_was_asked_for_is_refused() -> None:
+    story = full()
+    image = msgspec.msgpack.decode(pack_image(story.run, story.code))
+    for key in ([1, 0], [1, 99], [2, 0]):
+        image["effects"][0]["key"] = key
+        with pytest.raises(msgspec.MsgspecError, match="did not ask for an effect there"):
+            restore(
+                encode(image),
+                FoldedRun("r1", 1, "talk.teller"),
+                story.code,
+                lambda at: unpack_entry(story.log[at - 1], story.code),
+            )
