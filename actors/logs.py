@@ -1,5 +1,6 @@
 """Log events for the life of a host, through structlog; silent unless the application has configured it."""
 
+import logging
 from typing import Any
 
 import structlog
@@ -7,17 +8,22 @@ import structlog
 
 def debug(event: str, **values: Any) -> None:
     """Something that happens at every turn."""
-    if structlog.is_configured():
-        structlog.get_logger("looms").debug(event, **values)
+    _tell("debug", event, values)
 
 
 def info(event: str, **values: Any) -> None:
     """Something that happens once in the life of a run or a host."""
-    if structlog.is_configured():
-        structlog.get_logger("looms").info(event, **values)
+    _tell("info", event, values)
 
 
 def warning(event: str, **values: Any) -> None:
     """Something that an operator should know of."""
+    _tell("warning", event, values)
+
+
+def _tell(level: str, event: str, values: dict[str, Any]) -> None:
     if structlog.is_configured():
-        structlog.get_logger("looms").warning(event, **values)
+        try:
+            getattr(structlog.get_logger("looms"), level)(event, **values)
+        except Exception:  # a closed pipe, a full disk: what is on disk in the store must take effect all the same
+            logging.getLogger("looms").exception("the application's log could not take %r", event)
