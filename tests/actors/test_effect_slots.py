@@ -247,7 +247,7 @@ async def test_the_limit_is_whole_again_after_a_restart(path: Path) -> None:
         for name in "abcd":
             await rt.start(desk, Errand(what=name), run_id=name)
         await clock.advance(0)
-        assert busy.now == ["a", "b"]
+        assert sorted(busy.now) == ["a", "b"]
     assert busy.now == []
     async with runtime(modules, path, clock) as rt:
         await clock.advance(0)
