@@ -6,46 +6,16 @@ another run's signal), the run is suspended there: that item and what comes afte
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from looms.reducers.cascade import Arriving, Cascade, finished
-from looms.reducers.codec import Unfit
-from looms.reducers.entries import Entry, More, Origin
-from looms.reducers.errors import InvalidInput, LoomsError, MailboxFull, ReducerError, RunFinished
-from looms.reducers.events import Event, EventType
-from looms.reducers.folded import ROOT, FoldedRun, Outstanding, Thread
-from looms.reducers.items import (
-    CancelAsked,
-    Delivery,
-    EffectAnswer,
-    EffectGaveUp,
-    GraceOver,
-    Item,
-    Letter,
-    SignalReturned,
-    Start,
-    TimerFired,
-)
-from looms.reducers.lifecycle import (
-    CANCEL_REQUESTED,
-    CANCELLED,
-    EFFECT_COMPLETED,
-    EFFECT_FAILED,
-    SIGNAL_FAILED,
-    STARTED,
-    TIMED_OUT,
-    Cancelled,
-    CancelRequested,
-    EffectCompleted,
-    EffectFailed,
-    SignalFailed,
-    Started,
-    TimedOut,
-)
-from looms.reducers.moments import due_after
-from looms.reducers.records import effect_id
+from looms.reducers.arrivals import arrivals
+from looms.reducers.cascade import Arriving, Cascade
+from looms.reducers.entries import Entry
+from looms.reducers.errors import LoomsError, MailboxFull, ReducerError, RunFinished
+from looms.reducers.folded import FoldedRun
+from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Item, Start
 from looms.reducers.registry import Registry
 
 
@@ -157,16 +127,16 @@ def _take(run: FoldedRun, item: Item, code: Registry, now: int, limits: Limits) 
     mark = run.journal.mark()
     cascade = Cascade(run, code, now, limits.records, limits.mailbox)
     try:
-        seq = _play(run, item, code, now, cascade)
+        seq = _last(cascade, arrivals(run, item, code, now))
     except BaseException as error:
         run.journal.undo(mark)
         if not isinstance(error, LoomsError):
             raise
-        return _refusal(item, error, run, code), []
+        return _refusal(item, error, run), []
     return (Ignored() if seq is None else Accepted(seq)), cascade.entries
 
 
-def _refusal(item: Item, error: LoomsError, run: FoldedRun, code: Registry) -> Outcome:
+def _refusal(item: Item, error: LoomsError, run: FoldedRun) -> Outcome:
     """What becomes of an item that cannot be taken."""
     if isinstance(item, Start | CancelAsked) or (isinstance(item, Delivery | EffectAnswer) and item.to_caller):
         return Refused(error)
@@ -192,110 +162,8 @@ def _unreadable(run: FoldedRun, item: Item, error: LoomsError) -> ReducerError:
     return stuck
 
 
-def _play(run: FoldedRun, item: Item, code: Registry, now: int, cascade: Cascade) -> int | None:
-    """Record what an item is.
-
-    Returns:
-        The seq of its last event; None when it changes nothing.
-    """
-    match item:
-        case Start(input=given):
-            definition = code.definition(run.definition)
-            try:
-                started = Started(definition.inputs.unpack(given))
-            except Unfit as error:
-                raise InvalidInput(f"the input of {definition.name}: {error}") from error
-            more = More(thread=ROOT, kind=run.definition)
-            payload = _started_payload(given)
-            cascade.play(Arriving(STARTED, started, payload, origin="start", more=more))
-            return 1
-        case Delivery(letters=letters, origin=origin, key=key, sender=sender):
-            return _last(cascade, [_open(letter, code, origin, More(key=key, sender=sender)) for letter in letters])
-        case EffectAnswer():
-            return _play_answer(run, item, code, cascade)
-        case EffectGaveUp(effect=key, error=error, message=message, attempts=attempts):
-            effect = run.effects.get(key)
-            if effect is None:
-                return None
-            _check_order(run, effect, item.position)
-            failed = EffectFailed(effect.effect, effect_id(run.run_id, *key), error, message, attempts)
-            more = More(cause=key[0], thread=effect.thread, effect=key, final=True)
-            only = run.threads[effect.thread]
-            return _last(cascade, [Arriving(EFFECT_FAILED, failed, origin="effect", more=more, only=only)])
-        case TimerFired(wait=key):
-            wait = run.waits.by_key.get(key)
-            if wait is None or wait.due is None or wait.due > now:
-                return None
-            more = More(cause=key[0], thread=wait.thread)
-            only = run.threads[wait.thread]
-            return _last(cascade, [Arriving(TIMED_OUT, TimedOut(wait.id), origin="timer", more=more, only=only)])
-        case GraceOver(seq=seq):
-            if run.cancelling is None or run.cancelling.seq != seq:
-                return None
-            more = More(cause=seq)
-            return _last(cascade, [Arriving(CANCELLED, Cancelled(run.cancelling.reason), origin="timer", more=more)])
-        case SignalReturned(seq=seq, thread=id, run_id=target, type=type, reason=reason):
-            teller = run.threads.get(id)
-            if teller is None or teller.born[0] >= seq:
-                return None  # it is over; if there is one of its id, that was not born when the signal was sent
-            returned = SignalFailed(target, type, reason)
-            more = More(cause=seq, thread=id)
-            return _last(cascade, [Arriving(SIGNAL_FAILED, returned, origin="run", more=more, only=teller)])
-        case CancelAsked():
-            return _play_cancel(run, item, code, now, cascade)
-
-
-def _play_answer(run: FoldedRun, item: EffectAnswer, code: Registry, cascade: Cascade) -> int | None:
-    """Record what a handler answered; a repeat of what it emitted at an earlier attempt is dropped."""
-    effect = run.effects.get(item.effect)
-    if effect is None:
-        return None
-    _check_order(run, effect, item.position)
-    only = run.threads[effect.thread]
-    if not item.final:
-        if item.position < len(effect.emitted):
-            return None
-        more = More(cause=item.effect[0], thread=effect.thread, effect=item.effect)
-        return _last(cascade, [_open(letter, code, "effect", more, only) for letter in item.letters])
-    more = More(cause=item.effect[0], thread=effect.thread, effect=item.effect)
-    last = msgspec.structs.replace(more, final=True)
-    if not item.letters:
-        last = msgspec.structs.replace(last, thread=None)
-        done = EffectCompleted(effect_id(run.run_id, *item.effect))
-        return _last(cascade, [Arriving(EFFECT_COMPLETED, done, origin="effect", more=last)])
-    arriving = [_open(letter, code, "effect", more, only) for letter in item.letters[:-1]]
-    return _last(cascade, [*arriving, _open(item.letters[-1], code, "effect", last, only)])
-
-
-def _check_order(run: FoldedRun, effect: Outstanding, position: int) -> None:
-    """What follows an emitted event that waits for room waits behind it.
-
-    Raises:
-        MailboxFull: fewer events were recorded than the handler had emitted by then.
-    """
-    if position > len(effect.emitted):
-        raise MailboxFull(f"run {run.run_id}: what {effect.effect} emitted before this waits for room in the mailbox")
-
-
-def _play_cancel(run: FoldedRun, asked: CancelAsked, code: Registry, now: int, cascade: Cascade) -> int | None:
-    """Ask a root that handles it to end, and end any other run at once."""
-    if run.end is not None:
-        raise RunFinished(finished(run))
-    if run.cancelling is not None and not asked.at_once:
-        return None
-    known = code.definitions.get(run.definition)
-    if asked.at_once or known is None or CancelRequested not in known.handles:
-        return _last(cascade, [Arriving(CANCELLED, Cancelled(asked.reason), origin="signal")])
-    try:
-        due = due_after(max(now, run.at), asked.grace)
-    except ValueError as error:
-        raise InvalidInput(f"the grace of a cancellation: {error}") from error
-    more = More(thread=ROOT, due=due)
-    return _last(cascade, [Arriving(CANCEL_REQUESTED, CancelRequested(asked.reason), origin="signal", more=more)])
-
-
 def _last(cascade: Cascade, arriving: list[Arriving]) -> int | None:
-    """Play these, and say at which seq the last of them is."""
+    """Play these, and say at which seq the last of them is; None when nothing was recorded."""
     seq = None
     for one in arriving:
         before = len(cascade.entries)
@@ -303,14 +171,3 @@ def _last(cascade: Cascade, arriving: list[Arriving]) -> int | None:
         if len(cascade.entries) > before:
             seq = cascade.entries[before].seq
     return seq
-
-
-def _open(letter: Letter, code: Registry, origin: Origin, more: More, only: Thread | None = None) -> Arriving:
-    """A letter as an event of today's class."""
-    kind: EventType[Any] = code.event_sent(letter.type)
-    event: Event = kind.unpack(letter.payload, letter.version)
-    return Arriving(kind, event, letter.payload, version=letter.version, origin=origin, more=more, only=only)
-
-
-def _started_payload(given: bytes) -> bytes:
-    return msgspec.msgpack.encode({"input": msgspec.Raw(given)})
