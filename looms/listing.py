@@ -22,7 +22,7 @@ def list_runs(
     """The runs of a definition and a status, in the order in which they were started.
 
     Raises:
-        InvalidInput: a status that there is not, or a limit below 0.
+        InvalidInput: a status that there is not, no definition, or a limit below 0.
     """
     name = definition.name if isinstance(definition, Definition) else definition
     after, left = 0, limit
@@ -32,6 +32,8 @@ def list_runs(
         if status is not None and status not in heads.STATUSES:
             hint = closest(status, heads.STATUSES)
             raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
+        if name is not None and not isinstance(name, str):
+            raise InvalidInput(f"definition={name!r}; give a definition, or its name")
         if left is not None and (type(left) is not int or left < 0):
             raise InvalidInput(f"limit={left!r}; give a whole number from 0")
         if left == 0:
