@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from looms.reducers.entries import unpack_entry
+from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
 from looms.reducers.images import fingerprints, fits, pack_image, restore
 from looms.reducers.journal import Groups, Journal, Table
+from looms.reducers.matching import contains
 from looms.reducers.open_waits import OpenWaits
 from looms.reducers.plan import Accepted, plan
 from tests.properties.exact import exact
@@ -198,3 +199,81 @@ def test_a_thread_is_started_once_and_before_all_else(examples: int) -> None:
             for thread in run.threads.values():
                 starts = ["Started(" in word for word in thread.state.words]
                 assert starts == [True, *[False] * (len(starts) - 1)] or starts == []
+
+
+def rule(run: FoldedRun, entry: Entry) -> dict[str, str | None]:
+    """Who gets a record's event, and the id of the wait that it meets, by the words of the rule.
+
+    "The root, if its reducer handles the type and none of its own open waits names that type (where one does, its
+    match decides); and every thread with a wait that matches. The root takes it first, then the others in the order
+    they were spawned. The oldest of its own waits that match is satisfied." What is addressed goes to that thread.
+    """
+    kind, thread = entry.row.type, entry.more.thread
+
+    def handles(id: str) -> bool:
+        return type(entry.event) in CODE.definition(run.threads[id].kind).handles
+
+    def met(id: str) -> str | None:
+        own = sorted((w for w in run.waits.by_key.values() if w.thread == id), key=lambda w: w.key)
+        return next((w.id for w in own if kind in w.types and contains(entry.plain, w.match)), None)
+
+    def named(id: str) -> bool:
+        return any(w.thread == id and kind in w.types for w in run.waits.by_key.values())
+
+    if run.end is not None or kind in ("looms.cancelled", "looms.effect_completed"):
+        return {}
+    if thread is not None:
+        of_runtime = kind.startswith("looms.")
+        failure = kind in ("looms.effect_failed", "looms.child_failed")
+        takes = failure or (handles(thread) and (of_runtime or not named(thread)))
+        return {thread: met(thread)} if takes or met(thread) else {}
+    root = {"root": met("root")} if met("root") or (handles("root") and not named("root")) else {}
+    others = sorted((t for t in run.threads.values() if t.id != "root" and met(t.id)), key=lambda t: t.born)
+    return root | {t.id: met(t.id) for t in others}
+
+
+@effort(quick=150, long=2_000)
+def test_an_event_is_given_to_whom_the_rule_says(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played, run = Played(history), new_run(history)
+        if not played.play():
+            return
+        fold(run, unpack_entry(played.log[0], CODE), CODE)
+        for data in played.log[1:]:
+            entry = unpack_entry(data, CODE)
+            expected = rule(run, entry) if entry.row.type != "looms.taken" else dict(entry.more.satisfied)
+            fold(run, entry, CODE)
+            took = [thread for thread, _, _ in entry.more.decisions]
+            assert entry.more.satisfied == {thread: wait for thread, wait in expected.items() if wait is not None}
+            assert [thread for thread in expected if thread in took] == took
+            for thread in set(expected) - set(took):  # those that others ended first
+                assert run.end is not None or thread not in run.threads or run.threads[thread].born[0] == entry.seq
+
+
+@effort(quick=100, long=1_000)
+def test_the_mailbox_holds_what_came_and_nobody_took(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played, run = Played(history), new_run(history)
+        if not played.play():
+            return
+        for data in played.log:
+            entry = unpack_entry(data, CODE)
+            over = run.end is not None
+            fold(run, entry, CODE)
+            kept = (
+                not entry.more.decisions
+                and not over
+                and entry.row.origin in ("signal", "run", "effect")
+                and not entry.row.type.startswith("looms.")
+            )
+            assert (entry.seq in run.mailbox) == kept
+            if entry.row.type == "looms.taken":
+                assert entry.plain["seq"] not in run.mailbox
+            for mail in run.mailbox.values():
+                assert mail.more.thread is None or mail.more.thread in run.threads
+                waiting = [w for w in run.waits.by_key.values() if mail.more.thread in (None, w.thread)]
+                assert run.seq < len(played.log) or not any(
+                    mail.row.type in w.types and contains(mail.plain, w.match) for w in waiting
+                ), "a wait and an event that meets it are never left side by side"

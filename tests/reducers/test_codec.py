@@ -401,6 +401,34 @@ def test_plain_data_is_what_the_bytes_hold() -> None:
     assert plain(data) == {"lines": [{"unitPrice": 1, "base": None}], "by_name": {}}
 
 
+# What people write
+
+
+def test_json_is_read_as_the_type() -> None:
+    codec: Codec[Any] = Codec(Cart, "the test")
+    assert codec.from_json(b'{"lines": [{"unitPrice": 1.5, "base": {"name": "x"}}]}') == Cart((Line(1.5, Base("x")),))
+    assert Codec(dict[Text, bytes], "the test").from_json(b'{"red": "eA=="}') == {Text.RED: b"x"}
+    for data, place in (
+        (b'{"lines": [{"base": 5}]}', "$.lines[0]"),
+        (b'{"lines": {}}', "$.lines"),
+        (b"{", ""),
+        (b"\xff", ""),
+    ):
+        with pytest.raises(Unfit) as caught:
+            codec.from_json(data)
+        assert place in str(caught.value)
+    with pytest.raises(Unfit):
+        Codec(Any, "the test").from_json(b"[" * 100_000)
+
+
+def test_plain_data_is_read_as_the_type() -> None:
+    codec: Codec[Any] = Codec(Cart, "the test")
+    assert codec.from_plain({"lines": [{"unitPrice": 1, "base": {"name": "x"}}]}) == Cart((Line(1, Base("x")),))
+    for value in ({"lines": 5}, [], object(), {"by_name": {"a": 1}}):
+        with pytest.raises(Unfit):
+            codec.from_plain(value)
+
+
 # Types that cannot be declared
 
 

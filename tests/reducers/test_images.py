@@ -7,6 +7,7 @@ import pytest
 
 from looms.reducers.codec import Unfit, encode, plain
 from looms.reducers.entries import unpack_entry
+from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
 from looms.reducers.images import pack_image, restore
 from looms.reducers.instructions import Reduced, step
@@ -49,6 +50,18 @@ def test_an_image_can_be_shown_without_the_code() -> None:
     blind = FoldedRun("r1", 1, "talk.teller")
     restore(pack_image(story.run, story.code), blind, None, lambda at: unpack_entry(story.log[at - 1], None))
     assert (set(blind.threads), blind.seq, blind.status) == ({"root", "root/c"}, 4, "running")
+
+
+def test_a_state_that_no_code_folds_on_is_not_known_any_more() -> None:
+    story = full()
+    image = pack_image(story.run, story.code)
+    story.tell(Said("a", 2))
+    blind = FoldedRun("r1", 1, "talk.teller")
+    restore(image, blind, None, lambda at: unpack_entry(story.log[at - 1], None))
+    assert blind.threads["root"].state["last"] == 1
+    fold(blind, unpack_entry(story.log[-1], None), None)
+    assert blind.threads["root"].state is None
+    assert blind.threads["root/c"].state is not None
 
 
 def test_what_the_log_holds_for_ever_is_not_copied_into_an_image() -> None:

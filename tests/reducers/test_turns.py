@@ -198,10 +198,19 @@ def test_the_id_of_a_wait_that_is_open_is_not_used_twice() -> None:
     error = story.refusal(Noted("n", None, (WaitFor(("said",), {"about": "b"}, id="w"),)))
     assert isinstance(error, ReducerError)
     assert isinstance(error.__cause__, InvalidInput)
-    assert "wait(id='w')" in str(error)
+    assert "wait(id='w'): thread root has an open wait of that id" in str(error)
     story.tell(Noted("n", None, (Drop("w"), WaitFor(("said",), {"about": "b"}, id="w"))))
     story.tell(Said("b", None, (WaitFor(("said",), {"about": "c"}, id="w"),)))
     assert [(wait.id, wait.match) for wait in story.state.waits] == [("w", {"about": "c"})]
+
+
+def test_an_id_that_was_made_may_be_in_use_too() -> None:
+    story = tale(WaitFor(("said",), {"about": "a"}, id="2:0"))
+    error = story.refusal(Noted("n", None, (WaitFor(("said",), {}),)))
+    assert "wait(id='2:0')" in str(error)
+    story = tale(child("3.0"))
+    error = story.refusal(Noted("n", None, (child(None),)))
+    assert "root/3.0 is alive" in str(error)
 
 
 def test_the_id_of_a_child_that_is_alive_is_not_used_twice() -> None:

@@ -2,8 +2,13 @@
 
 import pytest
 
+from looms.reducers.definitions import ReduceContext
+from looms.reducers.instructions import Reduced, complete, spawn, step, wait
 from looms.reducers.items import Delivery
+from looms.reducers.lifecycle import ChildCompleted, Started
+from looms.reducers.modules import Module
 from looms.reducers.plan import Accepted, Deferred, Limits
+from looms.reducers.state import State
 from tests.properties.scripted import (
     Ask,
     Drop,
@@ -274,3 +279,37 @@ def test_a_wait_is_known_by_its_id_given_or_made(id: str) -> None:
     assert story.open == [("root", id)]
     story.tell(Noted("n", None, (Drop(id),)))
     assert story.open == []
+
+
+def test_a_wait_may_name_an_event_of_the_runtime_and_the_others_of_its_type_come_all_the_same() -> None:
+    told: list[tuple[str, str | None]] = []
+    parents = Module("parents", requires=[talk])
+
+    @parents.reducer("parent", state=State)
+    def parent(state: State, event: Started[None] | ChildCompleted, ctx: ReduceContext) -> Reduced[State]:
+        if isinstance(event, ChildCompleted):
+            told.append((event.thread, ctx.wait))
+            return state
+        children = (spawn(teller, script(WaitFor(("said",), {"about": id}), Finish(id)), id=id) for id in ("b", "a"))
+        return step(state, wait(ChildCompleted, match={"thread": "root/a"}, id="a is done"), *children)
+
+    Story(parent, [talk, parents])
+    assert told[:2] == [("root/b", None), ("root/a", "a is done")]
+
+
+def test_a_reducer_is_told_on_a_replay_what_was_decided() -> None:
+    seen: list[tuple[int, object]] = []
+    keeping = Module("keeping")
+
+    @keeping.reducer("keeper", state=State)
+    def keeper(state: State, event: Started[None], ctx: ReduceContext) -> Reduced[State]:
+        seen.append((ctx.seq, ctx.recorded))
+        return step(state, complete(1))
+
+    story = Story(keeper, [keeping])
+    seen.clear()
+    story.folded()
+    assert seen == [(1, (complete(1),))]
+    seen.clear()
+    Story(keeper, [keeping])
+    assert seen[0] == (1, None)
