@@ -30,6 +30,7 @@ from looms.reducers.lifecycle import (
     TimedOut,
 )
 from looms.reducers.matching import contains
+from looms.reducers.messages import told
 from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.reducers.registry import Registry
 from looms.reducers.wire import WireEmit, WireInstruction, WireSpawn, to_wire
@@ -162,7 +163,7 @@ class Cascade:
             index = 0
             for id, wait in takers.items():
                 thread = run.threads.get(id)
-                if thread is not None and thread.born[0] < seq and run.end is None:  # not one that took its place here
+                if thread is not None and thread.born[0] < seq:  # not over by now, nor in the place of one that is
                     decided = self._decide(thread, wait, given.event, row, index)
                     decisions[id] = tuple(instruction for _, instruction in decided)
                     wires.append((id, thread.kind, tuple(wire for wire, _ in decided)))
@@ -225,7 +226,9 @@ class Cascade:
             for offset, (wire, instruction) in enumerate(decided):
                 self._check(instruction, definition)
                 self._obey(thread, (row.seq, index + offset), wire, instruction)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise self._failure(error, thread.kind, row.seq, row.type) from error
         return decided
 
@@ -296,10 +299,10 @@ class Cascade:
                 kind, event = CHILD_CANCELLED, ChildCancelled(child, end.error or "")
         self._queue.append(Arriving(kind, event, more=more, only=self._run.threads[parent]))
 
-    def _failure(self, error: Exception, definition: str, seq: int, type_name: str) -> ReducerError:
+    def _failure(self, error: BaseException, definition: str, seq: int, type_name: str) -> ReducerError:
         return ReducerError(
             f"run {self._run.run_id}: {definition} could not take {type_name} at seq {seq}: "
-            f"{type(error).__name__}: {error}. Nothing was appended",
+            f"{told(error)}. Nothing was appended",
             run_id=self._run.run_id,
             seq=seq,
             type=type_name,
