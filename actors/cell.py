@@ -36,6 +36,7 @@ class Posted(msgspec.Struct, frozen=True):
     Attributes:
         item: what came.
         call: who waits for what becomes of it.
+        number: of the run that it is for; None: of whichever has the id when it is taken.
         message: its number in the durable inbox, when it is there.
         timer: the row of the timer that brought it.
         round: the timers that were posted with it, if it is one.
@@ -44,6 +45,7 @@ class Posted(msgspec.Struct, frozen=True):
 
     item: Item
     call: Call[Any] | None = None
+    number: int | None = None
     message: int | None = None
     timer: TimerKey | None = None
     round: Round | None = None

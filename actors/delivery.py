@@ -15,7 +15,7 @@ def send(group: Group, cell: Cell, entries: list[Entry]) -> None:
         for thread, _, wires in entry.more.decisions:
             for wire in wires:
                 if isinstance(wire, WireSignal | WirePublish):
-                    _send(group, cell.run.run_id, entry.seq, thread, wire)
+                    _send(group, cell, entry.seq, thread, wire)
 
 
 def send_back(group: Group, item: Item, run_id: str, reason: str) -> None:
@@ -23,18 +23,18 @@ def send_back(group: Group, item: Item, run_id: str, reason: str) -> None:
     if isinstance(item, Delivery) and item.sender is not None and item.sender_thread is not None:
         sender, seq = item.sender
         number = heads.number_of(group.reading, sender)
-        if number is not None:
+        if number is not None and number == item.sender_number:
             for letter in item.letters:
                 group.message(sender, number, SignalReturned(seq, item.sender_thread, run_id, letter.type, reason))
 
 
-def _send(group: Group, sender: str, seq: int, thread: str, wire: WireSignal | WirePublish) -> None:
-    letter = Letter(wire.type, wire.version, bytes(wire.payload))
+def _send(group: Group, cell: Cell, seq: int, thread: str, wire: WireSignal | WirePublish) -> None:
+    letter, sender = Letter(wire.type, wire.version, bytes(wire.payload)), (cell.run.run_id, seq)
     if isinstance(wire, WirePublish):
         for run_id, number in waiting_for(group, letter).items():
-            group.message(run_id, number, Delivery((letter,), "run", sender=(sender, seq)))
+            group.message(run_id, number, Delivery((letter,), "run", sender=sender))
         return
-    item = Delivery((letter,), "run", sender=(sender, seq), sender_thread=thread)
+    item = Delivery((letter,), "run", sender=sender, sender_number=cell.head.number, sender_thread=thread)
     target = heads.number_of(group.reading, wire.run_id)
     if target is not None:
         group.message(wire.run_id, target, item)

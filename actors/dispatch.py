@@ -292,13 +292,13 @@ class Dispatcher:
 
     async def _bring(self, pursued: Pursued, item: Item) -> None:
         """Bring an outcome to the run; it is committed when this returns."""
-        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call)))
+        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
         self._pursued.pop((pursued.number, pursued.key), None)
 
     async def bring_emitted(self, pursued: Pursued, letter: Letter, position: int) -> None:
         """Bring an event that a handler emits on the way."""
         item = EffectAnswer(pursued.key, (letter,), final=False, position=position)
-        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call)))
+        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
 
     async def _insist(self, ask: Callable[[Call[Any]], None]) -> Any:
         """Ask until the disk takes it: an outcome that the outside world knows of must not be lost."""

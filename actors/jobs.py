@@ -57,7 +57,7 @@ class Turns(msgspec.Struct, frozen=True):
         for one in self.posted:
             if one.put_off:
                 group.answer(one.call, PUT_OFF)
-            elif cell is None:
+            elif cell is None or one.number not in (None, cell.head.number):
                 self._to_nobody(group, one)
             else:
                 posted.append(one)
@@ -78,8 +78,9 @@ class Turns(msgspec.Struct, frozen=True):
         if posted.until is not None and isinstance(item, Delivery):
             keep(group, Kept(item.letters, posted.until, self.run_id, item.key))
             group.answer(posted.call, None)
-        elif posted.timer is not None:
-            timers.delete(group.batch, posted.timer)
+        elif posted.number is not None:
+            if posted.timer is not None:
+                timers.delete(group.batch, posted.timer)
             group.answer(posted.call, Ignored())
         else:
             group.refuse(posted.call, unknown(self.run_id))

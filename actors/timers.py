@@ -133,7 +133,8 @@ class Timers:
                 except StoreFormatError as error:
                     call.refuse(error)
                 else:
-                    self._post("" if head is None else head.run_id, Posted(_item(key), call, timer=key, round=round))
+                    run_id = "" if head is None else head.run_id
+                    self._post(run_id, Posted(_item(key), call, key.run, timer=key, round=round))
         failed = None
         for key, call in posted:
             try:

@@ -23,6 +23,7 @@ from looms.reducers.items import (
     EffectGaveUp,
     Item,
     Letter,
+    TimerFired,
     pack_item,
     unpack_item,
 )
@@ -40,6 +41,7 @@ from looms.reducers.plan import (
 )
 from looms.reducers.records import effect_id
 from looms.snapshots import effect_rows, heads, history, inbox, keys, timers
+from looms.snapshots.timers import TimerKey
 
 READ = 256  # messages of a durable inbox that a turn takes
 
@@ -113,7 +115,11 @@ def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
         _conclude(group, cell, one, outcome)
     if turn.stuck is not None:
         _suspend(group, cell, turn.stuck, posted[len(turn.outcomes) - 1 :])
-    elif cell.deferred and (run.end is not None or len(run.mailbox) < group.options.max_mailbox):
+    elif cell.deferred and (
+        run.end is not None
+        or len(run.mailbox) < group.options.max_mailbox
+        or any(run.journal.changed(run.waits.by_key, mark))  # what nobody took before, somebody may take now
+    ):
         cell.deferred = False
         group.wake(run.run_id)
     return turn.outcomes
@@ -195,6 +201,16 @@ def _conclude(group: Group, cell: Cell, posted: Posted, outcome: Outcome) -> Non
         inbox.delete(group.batch, number, posted.message)
     if posted.timer is not None:
         timers.delete(group.batch, posted.timer)
+    if isinstance(item, TimerFired):
+        _set_again(group, cell, item)
+
+
+def _set_again(group: Group, cell: Cell, fired: TimerFired) -> None:
+    """Set the timer of a wait that is still open though it was due: the clock was set back meanwhile."""
+    wait = cell.run.waits.by_key.get(fired.wait)
+    if wait is not None and wait.due is not None:
+        timers.put(group.batch, TimerKey(wait.due, cell.head.number, *wait.key))
+        group.set_timer(wait.due)
 
 
 def _keep(group: Group, cell: Cell, posted: Posted) -> None:

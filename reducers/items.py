@@ -32,6 +32,7 @@ class Delivery(msgspec.Struct, frozen=True, tag_field="item", tag="delivery", om
         origin: ``signal``, or ``run`` when another run sent them.
         key: the sender's idempotency key, which stands for all of them.
         sender: the run and seq that sent them.
+        sender_number: the sender's number: another run may have its id by now.
         sender_thread: the thread of the sender that is told when they cannot be delivered.
         to_caller: somebody waits for the answer, and gets the error when they are refused.
     """
@@ -40,6 +41,7 @@ class Delivery(msgspec.Struct, frozen=True, tag_field="item", tag="delivery", om
     origin: Origin = "signal"
     key: str | None = None
     sender: tuple[str, int] | None = None
+    sender_number: int | None = None
     sender_thread: str | None = None
     to_caller: bool = False
 

@@ -18,7 +18,7 @@ from tests.crash.works import Asked, Do, Told, Trip, Word, desk, modules, trip
 
 STDOUT = 1
 DESKS = 4
-SHARES: dict[Do, int] = {"fold": 8, "wait": 3, "invoke": 2, "tell": 3}  # the others: 1
+SHARES: dict[Do, int] = {"fold": 8, "wait": 3, "invoke": 2, "tell": 3, "flood": 0, "pass": 0}  # the others: 1
 DOINGS: list[Do] = [do for do in get_args(Do) for _ in range(SHARES.get(do, 1))]
 
 

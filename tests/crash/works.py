@@ -46,9 +46,12 @@ works = Module("works")
 LEDGER = "WORKS_LEDGER"  # in the environment: the file in which attempts are noted
 SHORT = 0.03  # seconds: the deadlines here are real, as the processes that are killed have a real clock
 
+# fmt: off
 Do = Literal[
-    "fold", "wait", "sleep", "choose", "spawn", "drop", "emit", "stamp", "invoke", "press", "tell", "shout", "lose"
+    "fold", "wait", "sleep", "choose", "spawn", "drop", "emit", "stamp", "invoke", "press", "tell", "shout", "lose",
+    "flood", "pass",
 ]
+# fmt: on
 
 
 @works.event("asked")
@@ -227,6 +230,10 @@ def desk(
                     return step(state, invoke(press, Stamp(n)))
                 case "tell":
                     return step(state, signal(to, Told(n, "desk")), signal(to, Told(n + 1, "desk")))
+                case "flood":
+                    return step(state, *(signal(to, Word("junk", part)) for part in range(n)))
+                case "pass":
+                    return step(state, signal(to, Word("wanted", n)))
                 case "shout":
                     return step(state, publish(Word(to, n)))
                 case "lose":
