@@ -8,7 +8,7 @@ import msgspec
 from looms.reducers.codec import encode, plain
 from looms.reducers.definitions import Definition, ReduceContext
 from looms.reducers.entries import Entry, More, Origin, Row
-from looms.reducers.errors import InvalidMatch, MailboxFull, ReducerError, RunFinished, TurnTooLong
+from looms.reducers.errors import InvalidMatch, LoomsError, MailboxFull, ReducerError, RunFinished, TurnTooLong
 from looms.reducers.events import Event, EventType
 from looms.reducers.fold import born, child_id, ending, enter, is_kept, obey, taken_from
 from looms.reducers.folded import BEGINNING, ROOT, End, FoldedRun, Thread
@@ -123,15 +123,23 @@ class Cascade:
         if wait is None or not self._run.mailbox:
             return
         names = {name for type in wait.types for name in self._code.event_named(type).names}
-        meeting = [
-            seq
-            for seq, entry in self._run.mailbox.items()
-            if entry.row.type in names
-            and entry.more.thread in (None, wait.thread)
-            and contains(entry.current, wait.match)
-        ]
-        if meeting:
-            self._record(Arriving(TAKEN, Taken(min(meeting)), more=More(cause=key[0], thread=wait.thread)), wait)
+        for seq in sorted(self._run.mailbox):
+            mail = self._run.mailbox[seq]
+            if mail.row.type in names and mail.more.thread in (None, wait.thread) and self._meets(mail, wait):
+                self._record(Arriving(TAKEN, Taken(seq), more=More(cause=key[0], thread=wait.thread)), wait)
+                return
+
+    def _meets(self, mail: Entry, wait: OpenWait) -> bool:
+        """Whether an event in the mailbox meets a wait; it can be read then.
+
+        Raises:
+            ReducerError: today's code cannot read it.
+        """
+        try:
+            return contains(mail.current, wait.match) and isinstance(mail.event, Event)
+        except LoomsError as error:
+            kind = self._run.threads[wait.thread].kind
+            raise self._failure(error, kind, self._run.seq + 1, mail.row.type) from error
 
     def _record(self, arriving: Arriving, taking: OpenWait | None = None) -> None:
         """Record one event: find who gets it, let them decide, and do what they decided."""

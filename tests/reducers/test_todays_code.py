@@ -285,6 +285,33 @@ def test_an_upcast_that_raises_is_an_error_of_that_event() -> None:
     assert "KeyError: 'ordre'" in str(outcome.error)
 
 
+def test_mail_that_todays_code_cannot_read_is_an_error_that_says_which() -> None:
+    first = first_deploy()
+    story = Story(first.order, [first.module], Place("o1"))
+    story.tell(first.paid("o2"))
+    module = Module("shop")
+
+    @module.event("paid")
+    class Paid(Event):
+        order: str
+        amount: int
+
+    @module.event("reminded")
+    class Reminded(Event):
+        pass
+
+    @module.reducer("order", state=OrderState)
+    def order(state: OrderState, event: Started[Place] | Paid | Reminded) -> Reduced[OrderState]:
+        return step(state, wait(Paid, match={"order": "o2"})) if isinstance(event, Reminded) else state
+
+    deployed(story, Code(module, order, Paid))
+    error = story.refusal(Reminded())
+    assert isinstance(error, ReducerError)
+    assert isinstance(error.__cause__, InvalidEvent)
+    assert "shop.order could not take shop.paid at seq" in str(error)
+    assert "amount" in str(error)
+
+
 # Snapshots
 
 
