@@ -45,11 +45,11 @@ class Codec(Generic[T]):
     def __init__(self, type: Any, where: str) -> None:
         self.type = type
         try:
-            info = schema(type)
+            self.schema = schema(type)
             self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(type)
         except (TypeError, NameError, AttributeError) as error:
             raise ModuleError(f"{where}: {error}") from error
-        if unknown := first_unknown(info):
+        if unknown := first_unknown(self.schema):
             raise ModuleError(f"{where}: {unknown} is not a type that msgspec can check; use structs and plain types")
 
     def pack(self, value: Any) -> tuple[bytes, T]:

@@ -7,6 +7,7 @@ import msgspec
 
 from looms.reducers.codec import Codec, Unfit, encode, plain
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent
+from looms.reducers.messages import told
 
 E = TypeVar("E", bound="Event")
 
@@ -32,6 +33,7 @@ class EventType(Generic[E]):
 
     Attributes:
         names: all names that it has or had.
+        schema: msgspec's description of the class.
     """
 
     def __init__(self, name: str, cls: type[E], version: int = 1, formerly: tuple[str, ...] = ()) -> None:
@@ -42,6 +44,7 @@ class EventType(Generic[E]):
         self.names = (name, *formerly)
         self.upcasts: dict[int, Upcast] = {}
         self._codec: Codec[E] = Codec(cls, f"event {name}")
+        self.schema = self._codec.schema
 
     def pack(self, event: Event) -> tuple[bytes, E]:
         """The payload of an event, and the event as it will be read.
@@ -105,9 +108,7 @@ class EventType(Generic[E]):
             try:
                 payload = upcast(payload)
             except Exception as error:
-                raise InvalidEvent(
-                    f"{self.name}: the upcast to version {step} raised {type(error).__name__}: {error}"
-                ) from error
+                raise InvalidEvent(f"{self.name}: the upcast to version {step} raised {told(error)}") from error
         return payload
 
     def _convert(self, payload: Payload, version: int) -> E:

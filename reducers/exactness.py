@@ -148,6 +148,8 @@ def is_deeper(value: Any, levels: int) -> bool:
             if isinstance(whole, dict | list)
             for part in (whole.values() if isinstance(whole, dict) else whole)
         ]
+        if not inside:
+            return False
     return any(isinstance(part, dict | list) for part in inside)
 
 

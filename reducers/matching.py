@@ -23,7 +23,6 @@ from looms.reducers.codec import encode, plain
 from looms.reducers.errors import InvalidMatch, closest
 from looms.reducers.events import EventType
 from looms.reducers.exactness import is_deeper
-from looms.reducers.schemas import schema
 
 Path = tuple[str | int, ...]
 Shape = tuple[Path, ...]
@@ -125,24 +124,29 @@ def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]
         InvalidMatch: it is no mapping, cannot be encoded, is nested too deeply, holds nan, or has a key that one of the
             types does not have.
     """
-    wrong = f"wait for {', '.join(kind.name for kind in among)}: match={reprlib.repr(match)}"
     if not isinstance(match, dict):
-        raise InvalidMatch(f"{wrong} is no mapping; give the fields to match, as a dict")
+        raise InvalidMatch(f"{_said(match, among)} is no mapping; give the fields to match, as a dict")
     try:
         plainly: dict[str, Any] = plain(encode(match))
         too_deep = is_deeper(plainly, DEEPEST)
     except RecursionError:
         too_deep = True
     except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
-        raise InvalidMatch(f"{wrong} cannot be encoded: {error}") from error
+        raise InvalidMatch(f"{_said(match, among)} cannot be encoded: {error}") from error
     if too_deep:
-        raise InvalidMatch(f"{wrong} is nested deeper than {DEEPEST} levels")
+        raise InvalidMatch(f"{_said(match, among)} is nested deeper than {DEEPEST} levels")
     for path, value in leaves(plainly).items():
         if value == "nnan":
-            raise InvalidMatch(f"{wrong}: nan at {_dotted(path)} equals nothing, so it could never be met")
+            raise InvalidMatch(
+                f"{_said(match, among)}: nan at {_dotted(path)} equals nothing, so it could never be met"
+            )
     for kind in among:
-        _check_keys(plainly, schema(kind.cls), kind.name, ())
+        _check_keys(plainly, kind.schema, kind.name, ())
     return plainly
+
+
+def _said(match: Any, among: tuple[EventType[Any], ...]) -> str:
+    return f"wait for {', '.join(kind.name for kind in among)}: match={reprlib.repr(match)}"
 
 
 def _check_keys(match: Any, info: types.Type, event: str, path: Path) -> None:

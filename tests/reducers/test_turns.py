@@ -3,6 +3,7 @@
 import pytest
 
 from looms.reducers.errors import InvalidInput, InvalidMatch, ReducerError, RunFinished, TurnTooLong, UnknownEvent
+from looms.reducers.instructions import Reduced, spawn, step
 from looms.reducers.items import (
     CancelAsked,
     Delivery,
@@ -15,7 +16,9 @@ from looms.reducers.items import (
     pack_item,
     unpack_item,
 )
+from looms.reducers.modules import Module
 from looms.reducers.plan import Accepted, Duplicate, Ignored, Limits, Refused, Stuck, Undelivered, plan
+from looms.reducers.state import State
 from tests.properties.scripted import (
     Ask,
     Botch,
@@ -586,3 +589,20 @@ def test_an_untaken_event_is_in_the_record_with_no_decisions() -> None:
     story = tale()
     story.tell(Hummed("a", 1))
     assert (story.records[-1].decisions, story.records[-1].instructions) == ({}, ())
+
+
+def test_a_root_that_does_not_handle_its_start_has_started_and_its_children_are_told_of_theirs() -> None:
+    module = Module("quiet", requires=[talk])
+
+    @module.reducer("quiet", state=State)
+    def quiet(state: State, event: Said) -> Reduced[State]:
+        return step(state, spawn(teller, Script((Say("noted", "child", 1),)), id="c"))
+
+    story = Story(quiet, [talk, module])
+    assert (story.types, story.records[0].decisions) == (["looms.started"], {})
+    story.tell(Said("a", 1))
+    assert [(r.type, list(r.decisions)) for r in story.records[1:]] == [
+        ("talk.said", ["root"]),
+        ("looms.started", ["root/c"]),
+        ("talk.noted", []),
+    ]
