@@ -13,9 +13,8 @@ from looms.reducers.effects import Effect, EffectContext
 from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
 from looms.reducers.items import Letter
+from looms.reducers.messages import message_of
 from looms.reducers.registry import Registry
-
-LONGEST = 1_000  # characters of a message that are kept
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -70,11 +69,11 @@ async def attempt(
     if out_of_time and (failure is not None or scope.cancelled_caught):
         return Failed("TimeoutError", f"the attempt took longer than {effect.timeout} s")
     if failure is not None:
-        return Failed(type(failure).__name__, printable(failure))
+        return Failed(type(failure).__name__, message_of(failure))
     try:
         return Answered(letters_of(answer, effect, code))
     except (LoomsError, TypeError) as error:
-        return Failed(type(error).__name__, printable(error), for_good=True)
+        return Failed(type(error).__name__, message_of(error), for_good=True)
 
 
 async def _call(effect: Effect[Any], request: Any, ctx: EffectContext, threads: Threads) -> Any:
@@ -117,17 +116,3 @@ def letter_of(event: Event, code: Registry) -> Letter:
     """
     kind = code.event_of(event)
     return Letter(kind.name, kind.version, kind.pack(event)[0])
-
-
-def printable(error: BaseException) -> str:
-    """The message of an exception, shortened and made printable, also when it cannot be had."""
-    try:
-        text = str(error)
-    except Exception as broken:  # noqa: BLE001 - a message that cannot be made must not hide the failure itself
-        return f"(its message could not be made: {type(broken).__name__})"
-    shown = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text[:LONGEST])
-    return shown if max(len(text), len(shown)) <= LONGEST else shown[: LONGEST - 1] + "…"
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode()

@@ -103,13 +103,18 @@ class Service:
         """Ask for a run to be cancelled.
 
         Raises:
-            InvalidInput: a grace that is no number of seconds.
+            InvalidInput: a reason that cannot be stored, or a grace that is no number of seconds.
         """
         self._host.check_open()
         if not is_seconds(grace):
             raise InvalidInput(f"grace={grace!r} is no number of seconds")
+        why = str(reason)
+        try:
+            why.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"reason={why!r} cannot be stored: {error}") from error
         call: Call[None] = Call(self._request, _nothing)
-        self._host.post(checked_id(run_id, "run id"), Posted(CancelAsked(str(reason), grace), call))
+        self._host.post(checked_id(run_id, "run id"), Posted(CancelAsked(why, grace), call))
         return call
 
     def resume(self, run_id: str) -> Call[None]:

@@ -13,6 +13,7 @@ from looms.reducers.entries import unpack_entry
 from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
 from looms.reducers.fold import fold
 from looms.reducers.ids import checked_id
+from looms.reducers.messages import told
 from looms.reducers.records import Record, record
 from looms.reducers.state import State
 from looms.reducers.views import Replay, RunState, view
@@ -141,8 +142,7 @@ class RunReading(Generic[S]):
                     state = projection(state, one.event)
                 except Exception as error:
                     raise ReducerError(
-                        f"run {self.id}: {projection.name} could not take {one.type} at seq {one.seq}: "
-                        f"{type(error).__name__}: {error}",
+                        f"run {self.id}: {projection.name} could not take {one.type} at seq {one.seq}: {told(error)}",
                         run_id=self.id,
                         seq=one.seq,
                         type=one.type,
@@ -178,7 +178,8 @@ class RunReading(Generic[S]):
         await lowlevel.checkpoint()
         with self._source.view() as reading:
             head = self._head(reading)
-            if type(seq) is not int or snapshot_rows.get(reading, head.number, seq) is None:
+            known = type(seq) is int and 1 <= seq <= head.seq
+            if not known or snapshot_rows.get(reading, head.number, seq) is None:
                 there = [str(stored) for stored, _ in snapshot_rows.page(reading, head.number)]
                 raise SeqOutOfRange(
                     f"run {self.id} has no snapshot at seq {seq!r}; it has {', '.join(there) or 'none yet'}"

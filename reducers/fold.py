@@ -12,6 +12,7 @@ from looms.reducers.folded import BEGINNING, ROOT, Cancelling, End, FoldedRun, O
 from looms.reducers.ids import checked_id
 from looms.reducers.instructions import Cancel, Complete, EndCancelled, Fail, Instruction, Invoke, Spawn, Wait
 from looms.reducers.lifecycle import CANCEL_REQUESTED, CANCELLED, STARTED, TAKEN, TIMED_OUT
+from looms.reducers.messages import told
 from looms.reducers.moments import due_after
 from looms.reducers.open_waits import OpenWait
 from looms.reducers.registry import Registry
@@ -31,11 +32,12 @@ def fold(run: FoldedRun, entry: Entry, code: Registry | None) -> None:
     mark = run.journal.mark()
     try:
         _fold(run, entry, code)
-    except Exception as error:
+    except BaseException as error:
         run.journal.undo(mark)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise ReducerError(
-            f"run {run.run_id}: today's code cannot fold {entry.row.type} at seq {entry.seq}: "
-            f"{type(error).__name__}: {error}",
+            f"run {run.run_id}: today's code cannot fold {entry.row.type} at seq {entry.seq}: {told(error)}",
             run_id=run.run_id,
             seq=entry.seq,
             type=entry.row.type,
