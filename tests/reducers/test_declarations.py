@@ -11,7 +11,7 @@ import pytest
 
 from looms.reducers.definitions import Definition, ReduceContext
 from looms.reducers.effects import EffectContext
-from looms.reducers.errors import ModuleError, UnknownEvent
+from looms.reducers.errors import InvalidInput, ModuleError, UnknownEvent
 from looms.reducers.events import Event, event_type
 from looms.reducers.instructions import Reduced, step, wait
 from looms.reducers.lifecycle import EffectFailed, Started, TimedOut
@@ -377,6 +377,31 @@ def test_the_input_is_what_started_was_given(event: Any, input: Any) -> None:
 
     order.__annotations__["event"] = event
     assert Module("desk").reducer("order", state=Count)(order).inputs.type == input
+
+
+def test_an_input_is_of_the_declared_type() -> None:
+    def order(state: Count, event: Started[Paid]) -> Count:
+        return state
+
+    made = Module("desk").reducer("order", state=Count)(order)
+    assert made.pack_input(Paid(3))[1] == Paid(3)
+    for input in (None, Paid("x"), PaidTwice(1), {"amount": 3}):  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=r"the input of desk\.order: "):
+            made.pack_input(input)
+
+
+def test_a_reducer_that_says_nothing_of_an_input_takes_none() -> None:
+    made = Module("desk").reducer("count", state=Count)(reducer)
+    assert made.pack_input(None) == (b"\xc0", None)
+    with pytest.raises(InvalidInput, match=r"the input of desk\.count: "):
+        made.pack_input(0)
+
+
+def test_a_declared_input_goes_before_the_annotation() -> None:
+    def order(state: Count, event: Started[Any]) -> Count:
+        return state
+
+    assert Module("desk").reducer("order", state=Count, input=int)(order).inputs.type is int
 
 
 def test_a_definition_is_called_like_the_function_it_is() -> None:
