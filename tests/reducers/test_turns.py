@@ -8,6 +8,7 @@ from looms.reducers.items import (
     CancelAsked,
     Delivery,
     EffectAnswer,
+    EffectGaveUp,
     GraceOver,
     Item,
     Letter,
@@ -17,7 +18,7 @@ from looms.reducers.items import (
     unpack_item,
 )
 from looms.reducers.modules import Module
-from looms.reducers.plan import Accepted, Duplicate, Ignored, Limits, Refused, Stuck, Undelivered, plan
+from looms.reducers.plan import Accepted, Deferred, Duplicate, Ignored, Limits, Refused, Stuck, Undelivered, plan
 from looms.reducers.state import State
 from tests.properties.scripted import (
     Ask,
@@ -485,6 +486,17 @@ def test_what_a_handler_emits_again_at_a_later_attempt_is_dropped() -> None:
     assert story.answer((1, 0), Said("a", 2), final=False, position=1) == Ignored()
     assert story.answer((1, 0), Said("a", 3), final=False, position=2) == Accepted(4)
     assert len(story.state.effects) == 1
+
+
+def test_what_follows_an_emission_that_waits_for_room_waits_behind_it() -> None:
+    story = tale(Ask("fetch", 1), limits=Limits(mailbox=0))
+    assert story.answer((1, 0), Hummed("a", 1), final=False, position=0) == Deferred()
+    assert story.answer((1, 0), Said("a", 2), final=False, position=1) == Deferred()
+    assert story.answer((1, 0), Said("a", 3), position=1) == Deferred()
+    assert story.give(EffectGaveUp((1, 0), "Flood", "too much water", 3, position=1)) == Deferred()
+    story.limits = Limits(mailbox=1)
+    assert story.answer((1, 0), Hummed("a", 1), final=False, position=0) == Accepted(2)
+    assert story.answer((1, 0), Said("a", 3), position=1) == Accepted(3)
 
 
 def test_an_effect_ends_with_its_thread_and_what_it_answers_then_changes_nothing() -> None:
