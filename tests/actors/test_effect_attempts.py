@@ -8,7 +8,6 @@ import anyio
 import pytest
 
 from looms import (
-    Definition,
     EffectContext,
     InvalidEvent,
     Module,
@@ -20,7 +19,7 @@ from looms import (
     UnknownRun,
 )
 from looms.testing import TestClock, runtime
-from tests.actors.desk import ONE, Closed, Desk, Done, Errand, Found, log, running, types
+from tests.actors.desk import ONE, Closed, Done, Errand, Found, log, running, types
 from tests.actors.logged import Logged, said
 from tests.actors.rows import owned, rows
 from tests.actors.test_effect_results import Happened
@@ -346,29 +345,25 @@ async def test_no_two_effects_of_a_store_share_an_id_and_each_is_found_by_its_ow
             assert (await rt.run(run_id).state()).done == (f"{run_id}:1:1",)
 
 
-async def test_a_run_that_takes_the_id_of_one_that_was_deleted_shares_nothing_with_it(
+async def test_a_run_that_takes_the_id_of_one_that_was_deleted_has_attempts_of_its_own(
     path: Path, clock: TestClock
 ) -> None:
-    """Its effects are other effects, with other attempts, though the ids read the same."""
-    attempts: list[tuple[str, int]] = []
+    tried: list[tuple[str, int]] = []
 
     async def handler(request: Errand, ctx: EffectContext) -> Done:
-        attempts.append((ctx.effect_id, ctx.attempt))
+        tried.append((request.what, ctx.attempt))
         raise OSError("the line is dead")
-
-    def desk_of(modules: list[Module]) -> Definition[Desk, Errand, list[str]]:
-        return modules[2].definitions["desk.desk"]
 
     modules, desk = running(handler, retry=Retry(backoff=10))
     async with runtime(modules, path, clock) as rt:
-        run = await rt.start(desk_of(modules), ONE, run_id="d1")
+        run = await rt.start(desk, Errand(what="first"), run_id="d1")
         await clock.advance(0)
         await run.cancel()
         await run.delete()
-        run = await rt.start(desk, Errand(what="again"), run_id="d1")
+        run = await rt.start(desk, Errand(what="second"), run_id="d1")
         await clock.advance(0)
-        assert attempts == [("d1:1:0", 1), ("d1:1:0", 1)]
-        assert [effect.request for effect in (await run.inspect()).effects] == [Errand(what="again")]
+        assert tried == [("first", 1), ("second", 1)]
+        assert [effect.request for effect in (await run.inspect()).effects] == [Errand(what="second")]
 
 
 async def test_times_beyond_all_calendars_hurt_nobody(path: Path, clock: TestClock) -> None:
