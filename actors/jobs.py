@@ -69,7 +69,7 @@ class Turns(msgspec.Struct, frozen=True):
         for one in self.posted:
             if one.round is not None:
                 one.round.stopped = True
-            if one.call is not None and one.call.request is None:
+            if one.call is not None:
                 one.call.refuse(error)
 
     def _to_nobody(self, group: Group, posted: Posted) -> None:

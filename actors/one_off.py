@@ -8,13 +8,15 @@ import msgspec
 from looms.actors.calls import Call
 from looms.actors.group import Group
 from looms.reducers.errors import LoomsError
+from looms.snapshots.errors import StoreError
 
 
 class OneOff(msgspec.Struct, frozen=True):
     """A job that does something in a commit, and answers its call.
 
     Attributes:
-        do: what it does; what it returns is the answer, and a ``LoomsError`` that it raises refuses the call.
+        do: what it does; what it returns is the answer, and a ``LoomsError`` that it raises before it has changed
+            anything refuses the call.
         call: who asked for it.
         urgent: it makes room.
     """
@@ -27,6 +29,8 @@ class OneOff(msgspec.Struct, frozen=True):
         """Put it into a group."""
         try:
             answer = self.do(group)
+        except StoreError:
+            raise  # in the midst of it, perhaps
         except LoomsError as error:
             group.refuse(self.call, error)
         else:
@@ -34,5 +38,26 @@ class OneOff(msgspec.Struct, frozen=True):
 
     def refuse(self, error: BaseException) -> None:
         """Tell whoever asked for it."""
-        if self.call.request is None:
-            self.call.refuse(error)
+        self.call.refuse(error)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A job that only refuses a call, in a commit: so the answer to another process is on disk.
+
+    Attributes:
+        error: why.
+        call: who asked.
+        urgent: it may use the reserve: whoever asked is told also when the store is full.
+    """
+
+    error: LoomsError
+    call: Call[Any]
+    urgent: bool = True
+
+    def __call__(self, group: Group) -> None:
+        """Put it into a group."""
+        group.refuse(self.call, self.error)
+
+    def refuse(self, error: BaseException) -> None:
+        """Tell whoever asked for it."""
+        self.call.refuse(error)

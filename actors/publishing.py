@@ -62,5 +62,4 @@ class Publication(msgspec.Struct, frozen=True):
 
     def refuse(self, error: BaseException) -> None:
         """Tell whoever published it."""
-        if self.call.request is None:
-            self.call.refuse(error)
+        self.call.refuse(error)

@@ -1,10 +1,19 @@
 """Serving what other processes asked for, each request once."""
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
+import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
+from looms.actors.calls import Call
+from looms.actors.clock import after
+from looms.actors.group import Group
 from looms.actors.host import Host
+from looms.actors.one_off import OneOff
 from looms.actors.requests import (
     CancelRun,
     DeleteRun,
@@ -21,41 +30,99 @@ from looms.actors.service import Service
 from looms.reducers.codec import Unfit
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.snapshots import requests
+from looms.snapshots.errors import StoreError
+
+TRY_AGAIN = 1.0  # seconds until a request is served again when neither it nor its refusal could be committed
+UNREAD = 300.0  # seconds that an answer waits for whoever asked
 
 
 class RequestsServed:
-    """Takes the requests in a store to its host.
+    """Takes the requests in a store to its host, and lets go of answers that nobody came for.
+
+    A request is gone when the commit of what it led to is done: that commit holds its answer. What could not be
+    committed is answered with why not.
 
     Args:
         host: the host.
+        tasks: where requests are waited for.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, tasks: TaskGroup) -> None:
         self._host = host
+        self._tasks = tasks
         self._serving: set[bytes] = set()
+        self._answered = anyio.Event()
 
-    async def serve(self) -> None:
-        """Ask the host what was put into the store since the last time."""
+    async def look(self) -> None:
+        """Serve what was put into the store since the last time."""
         with self._host.store.view() as view:
-            waiting = requests.page(view)
-        open_now = {id for id, _ in waiting}
-        self._serving &= open_now
-        for id, data in waiting:
+            waiting = requests.waiting(view)
+        for id in waiting:
             if id not in self._serving:
                 self._serving.add(id)
-                self._ask(id, data)
+                self._tasks.start_soon(self._serve, id)
 
-    def _ask(self, id: bytes, data: bytes) -> None:
+    async def forget(self) -> None:
+        """Forget answers that wait for too long, until cancelled: their callers were killed."""
+        while True:
+            self._answered = anyio.Event()
+            with self._host.store.view() as view:
+                unread = requests.answers(view)
+            if not unread:
+                await self._answered.wait()
+                continue
+            await self._host.clock.sleep_until(after(self._host.clock, UNREAD))
+            with suppress(StoreError):
+                await self._forget(unread).result()
+
+    def _forget(self, unread: list[bytes]) -> Call[None]:
+        def forget(group: Group) -> None:
+            for id in unread:
+                requests.forget(group.batch, id)
+
+        call: Call[None] = Call()
+        self._host.committer.add(OneOff(forget, call, urgent=True))
+        return call
+
+    async def _serve(self, id: bytes) -> None:
+        """Ask the host, and return when the answer is in the store."""
         service = Service(self._host, id)
+        while True:
+            failure = await _failure(lambda: self._ask(service, id))
+            if self._is_answered(id):
+                break
+            await _failure(partial(service.refuse, failure))
+            if self._is_answered(id):
+                break
+            await self._host.clock.sleep_until(after(self._host.clock, TRY_AGAIN))
+        self._serving.discard(id)
+        self._answered.set()
+
+    def _ask(self, service: Service, id: bytes) -> Call[Any]:
+        with self._host.store.view() as view:
+            data = requests.asked(view, id)
         try:
-            ask(service, self._host, unpack_request(data))
-        except LoomsError as error:
-            service.refuse(error)
+            return ask(service, self._host, unpack_request(data or b""))
         except msgspec.MsgspecError as error:
-            service.refuse(InvalidInput(f"a request that this version does not know: {error}"))
+            raise InvalidInput(f"a request that this version does not know: {error}") from error
+
+    def _is_answered(self, id: bytes) -> bool:
+        with self._host.store.view() as view:
+            return not requests.is_waiting(view, id)
 
 
-def ask(service: Service, host: Host, request: Request) -> Any:
+async def _failure(ask: Callable[[], Call[Any]]) -> LoomsError:
+    """What a call was refused with."""
+    try:
+        await ask().result()
+    except LoomsError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is for the process that asked, not for the host
+        return LoomsError(f"{type(error).__name__}: {error}")
+    return LoomsError("it was not refused")
+
+
+def ask(service: Service, host: Host, request: Request) -> Call[Any]:
     """Ask what a request asks for.
 
     Raises:

@@ -13,7 +13,7 @@ from looms.actors.errors import RunActive
 from looms.actors.group import Group
 from looms.actors.host import Host
 from looms.actors.jobs import unknown
-from looms.actors.one_off import OneOff
+from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
@@ -175,11 +175,10 @@ class Service:
 
     def refuse(self, error: LoomsError) -> Call[Any]:
         """Answer a request that cannot be asked."""
-
-        def fail(group: Group) -> None:
-            raise error
-
-        return self._once(fail)
+        self._host.check_open()
+        call: Call[Any] = Call(self._request)
+        self._host.committer.add(Refusal(error, call))
+        return call
 
     def _once(self, do: Callable[[Group], Any], *, urgent: bool = False) -> Call[Any]:
         self._host.check_open()

@@ -22,11 +22,12 @@ async def serve(store: Store, code: Registry, clock: Clock, options: Options) ->
         ModuleError: ``options.strict``, and there are runs whose definition is missing.
     """
     host = Host(store, code, clock, options)
-    doorbell = Doorbell(store.path, host.followers, RequestsServed(host).serve)
     try:
         async with background() as tasks:
             host.begin(tasks)
-            tasks.start_soon(doorbell.run)
+            served = RequestsServed(host, tasks)
+            tasks.start_soon(Doorbell(store.path, host.followers, served.look).run)
+            tasks.start_soon(served.forget)
             logs.info("host started", path=store.path)
             if isinstance(clock, MovedClock):
                 clock.attach(host)

@@ -53,8 +53,7 @@ class Beginning(msgspec.Struct, frozen=True):
 
     def refuse(self, error: BaseException) -> None:
         """Tell whoever asked for it."""
-        if self.call.request is None:
-            self.call.refuse(error)
+        self.call.refuse(error)
 
     def _exists(self, definition: str, status: str) -> RunExists:
         return RunExists(

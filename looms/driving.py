@@ -7,7 +7,7 @@ running, this process opens the store, asks, and closes it again: effects and ti
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +16,6 @@ import anyio.to_thread
 import msgspec
 
 import looms
-from looms.actors.background import background
 from looms.actors.clock import SystemClock
 from looms.actors.doorbell import ring
 from looms.actors.host import Host
@@ -44,12 +43,14 @@ from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.snapshots import requests
 from looms.snapshots.environment import Environment
-from looms.snapshots.errors import StoreInUse
+from looms.snapshots.errors import StoreInUse, StoreNotFound
 from looms.snapshots.store import Store
 
 T = TypeVar("T")
 
 LOOK = 0.2  # seconds between looks for an answer where the host cannot be heard
+LOOKS = 25  # for a store that somebody is making
+HELPING = Options(drives=False)  # of a process that is the host for a moment: effects and timers are left alone
 
 
 class Asking(Protocol):
@@ -130,32 +131,40 @@ async def driver(
     if not create:
         Environment(path).close()
     async with AsyncExitStack() as stack:
+        code = Registry(given) if given else None
         try:
             store = stack.enter_context(Store(path))
         except StoreInUse:
-            environment = Environment(path)
+            environment = await _of_others(path)
             stack.callback(environment.close)
-            yield Driver(partial(_through_host, environment))
+            yield Driver(partial(_through_host, environment, code))
             return
-        if not given:
-            raise ModuleError(
-                f"no host is running on {os.fspath(path)}, so this process has to be it for the moment; give it the "
-                "application's modules (on the command line --app MODULE:ATTR), or start the host"
-            )
-        host = await stack.enter_async_context(serve(store, Registry(given), SystemClock(), Options(drives=False)))
+        if code is None:
+            raise _nobody(path)
+        host = await stack.enter_async_context(serve(store, code, SystemClock(), HELPING))
         yield Driver(partial(_as_host, host))
+
+
+async def _of_others(path: str | os.PathLike[str]) -> Environment:
+    """A store that somebody else serves, and may just be making."""
+    for _ in range(LOOKS):
+        try:
+            return Environment(path)
+        except StoreNotFound:
+            await anyio.sleep(LOOK)
+    return Environment(path)
 
 
 async def _as_host(host: Host, request: Request) -> Any:
     return msgspec.to_builtins(await ask(Service(host), host, request).result())
 
 
-async def _through_host(environment: Environment, request: Request) -> Any:
+async def _through_host(environment: Environment, code: Registry | None, request: Request) -> Any:
     """Put a request into the store, ring, and wait for the answer."""
     id = uuid.uuid4().bytes
     await anyio.to_thread.run_sync(requests.ask, environment, id, pack_request(request))
     try:
-        data = await _answer(environment, id)
+        data = await _answer(environment, code, id)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(requests.take_back, environment, id)
@@ -165,32 +174,62 @@ async def _through_host(environment: Environment, request: Request) -> Any:
     return reply.value
 
 
-async def _answer(environment: Environment, id: bytes) -> bytes:
-    """The answer to a request, whenever the host gives it."""
-    commit = anyio.Event()
-
-    async def listen() -> None:
-        nonlocal commit
-        while True:
-            try:
-                async with ring(environment.path) as bell:
-                    while await bell.rings():
-                        commit.set()
-            except OSError:
-                pass
+async def _answer(environment: Environment, code: Registry | None, id: bytes) -> bytes:
+    """The answer to a request, whoever is the host by then; this process, when nobody else is."""
+    while True:
+        data = _find(environment, id)
+        if data is not None:
+            return data
+        try:
+            async with ring(environment.path) as bell:
+                while (data := _find(environment, id)) is None and await bell.rings():
+                    pass
+        except OSError:
+            pass  # a host that cannot be heard, or none
+        if data is None and not await _served_here(environment, code, id):
             await anyio.sleep(LOOK)
-            commit.set()
 
-    async with background() as tasks:
-        tasks.start_soon(listen)
-        while True:
-            commit = anyio.Event()
-            with environment.view() as view:
-                data = requests.answered(view, id)
-            if data is not None:
-                return data
-            await commit.wait()
-    raise AssertionError("unreachable")
+
+async def _served_here(environment: Environment, code: Registry | None, id: bytes) -> bool:
+    """Serve a request whose host is gone; False when there is a host."""
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(Store(environment.path))
+        except StoreInUse:
+            return False
+        if _find(environment, id) is None:
+            if code is None:
+                requests.take_back(environment, id)  # nobody can serve it as long as this process has the store
+                raise _nobody(environment.path)
+            async with serve(store, code, SystemClock(), HELPING) as host:
+                more = host.followers.next()
+                while _find(environment, id) is None:
+                    await more.wait()
+                    more = host.followers.next()
+    return True
+
+
+def _find(environment: Environment, id: bytes) -> bytes | None:
+    """The answer to a request, if it is there.
+
+    Raises:
+        LoomsError: it is not, and will not be.
+    """
+    with environment.view() as view:
+        data = requests.answered(view, id)
+        if data is None and not requests.is_waiting(view, id):
+            raise LoomsError(
+                f"{environment.path}: the request was served, and its answer was given up before it was fetched. "
+                "Look at the run to see what became of it"
+            )
+    return data
+
+
+def _nobody(path: str | os.PathLike[str]) -> ModuleError:
+    return ModuleError(
+        f"no host is running on {os.fspath(path)}, so this process has to be it for the moment; give it the "
+        "application's modules (on the command line --app MODULE:ATTR), or start the host"
+    )
 
 
 def _errors() -> dict[str, type[LoomsError]]:

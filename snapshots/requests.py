@@ -28,9 +28,24 @@ def take_back(environment: Environment, id: bytes) -> None:
     environment.write([(REQUESTS, [_key(id)], []), (ANSWERS, [id], [])])
 
 
+def waiting(reading: Reading) -> list[bytes]:
+    """Return the ids of all requests that are not answered."""
+    return list(reading.keys(REQUESTS))
+
+
 def page(reading: Reading, after: bytes = b"", limit: int = 256) -> list[tuple[bytes, bytes]]:
     """Return at most `limit` open (id, request), by id."""
     return list(reading.scan(REQUESTS, after + b"\0" if after else b"", limit=limit))
+
+
+def is_waiting(reading: Reading, id: bytes) -> bool:
+    """Return whether a request is there that is not answered, readable or not."""
+    return next(reading.keys(REQUESTS, _key(id), id + b"\0"), None) is not None
+
+
+def asked(reading: Reading, id: bytes) -> bytes | None:
+    """Return a request that is not answered; None when it is, or was taken back."""
+    return reading.get(REQUESTS, _key(id))
 
 
 def answer(batch: Batch, id: bytes, answer: bytes) -> None:
