@@ -3,7 +3,7 @@
 import pytest
 
 from looms.reducers.errors import InvalidInput, InvalidMatch, ReducerError, RunFinished, TurnTooLong, UnknownEvent
-from looms.reducers.instructions import Reduced, spawn, step
+from looms.reducers.instructions import Reduced, sleep, spawn, step
 from looms.reducers.items import (
     CancelAsked,
     Delivery,
@@ -17,9 +17,11 @@ from looms.reducers.items import (
     pack_item,
     unpack_item,
 )
+from looms.reducers.lifecycle import Started, TimedOut
 from looms.reducers.modules import Module
 from looms.reducers.plan import Accepted, Deferred, Duplicate, Ignored, Limits, Refused, Stuck, Undelivered, plan
 from looms.reducers.state import State
+from looms.reducers.views import view
 from tests.properties.scripted import (
     Ask,
     Botch,
@@ -618,3 +620,59 @@ def test_a_root_that_does_not_handle_its_start_has_started_and_its_children_are_
         ("looms.started", ["root/c"]),
         ("talk.noted", []),
     ]
+
+
+class Unspeakable(Exception):
+    """One whose message cannot be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+class Beside(BaseException):
+    """One that is no `Exception`."""
+
+
+def raising(error: BaseException) -> tuple[Story, Said]:
+    """A run whose reducer raises this on the event."""
+    module = Module("raising", requires=[talk])
+
+    @module.reducer("raiser", state=State)
+    def raiser(state: State, event: Started[None] | Said | TimedOut) -> Reduced[State]:
+        if isinstance(event, Started):
+            return step(state, sleep(5))
+        raise error
+
+    return Story(raiser, [talk, module]), Said("a", 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unspeakable(),
+        Beside("odd"),
+        SystemExit(1),
+        GeneratorExit(),
+        RecursionError("deep"),
+        ValueError("\ud800" * 5_000),
+    ],
+)
+def test_whatever_a_reducer_raises_is_its_error_and_nothing_is_kept(error: BaseException) -> None:
+    story, said = raising(error)
+    refused = story.refusal(said)
+    assert isinstance(refused, ReducerError)
+    assert refused.__cause__ is error
+    assert type(error).__name__ in str(refused)
+    assert len(str(refused).encode()) < 3_000
+    story.now += 5_000
+    stuck = story.give(TimerFired((1, 0)))
+    assert isinstance(stuck, Stuck)
+    assert stuck.error.__cause__ is error
+
+
+def test_who_stops_the_program_stops_it_and_nothing_is_kept() -> None:
+    story, said = raising(KeyboardInterrupt())
+    before = view(story.run)
+    with pytest.raises(KeyboardInterrupt):
+        story.tell(said)
+    assert view(story.run) == before
