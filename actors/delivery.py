@@ -7,6 +7,7 @@ from looms.reducers.entries import Entry
 from looms.reducers.items import Delivery, Item, Letter, SignalReturned
 from looms.reducers.wire import WirePublish, WireSignal
 from looms.snapshots import heads
+from looms.snapshots.errors import StoreFormatError
 
 
 def send(group: Group, cell: Cell, entries: list[Entry]) -> None:
@@ -35,7 +36,11 @@ def _send(group: Group, cell: Cell, seq: int, thread: str, wire: WireSignal | Wi
             group.message(run_id, number, Delivery((letter,), "run", sender=sender))
         return
     item = Delivery((letter,), "run", sender=sender, sender_number=cell.head.number, sender_thread=thread)
-    target = heads.number_of(group.reading, wire.run_id)
+    try:
+        target = heads.number_of(group.reading, wire.run_id)
+    except StoreFormatError as error:
+        send_back(group, item, wire.run_id, f"run {wire.run_id} cannot be found: {error}")
+        return
     if target is not None:
         group.message(wire.run_id, target, item)
     else:

@@ -7,7 +7,7 @@ lost (a host that is just starting, a folder that can hold no socket), so the ho
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
@@ -42,7 +42,11 @@ class Doorbell:
             with _address(self._folder) as address:
                 async with await anyio.create_unix_listener(address) as listener, anyio.create_task_group() as tasks:
                     tasks.start_soon(self._now_and_then, LOOK)
-                    await listener.serve(self._answer)
+                    try:
+                        await listener.serve(self._answer)
+                    finally:
+                        with suppress(OSError):
+                            os.unlink(address)
         except OSError as error:
             logs.info("no doorbell", path=self._folder, reason=str(error))
             await self._now_and_then(LOOK_WITHOUT)

@@ -5,6 +5,8 @@ the group is on disk, the sender is answered and what the turn asked for begins.
 """
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from anyio.abc import TaskGroup
@@ -214,19 +216,32 @@ class Host:
             raise ModuleError(f"{self.store.path} has runs that today's modules cannot serve: {said}")
 
     def _recover(self) -> None:
-        """Take up what was outstanding when the store was last open: nothing else is read."""
+        """Take up what was outstanding when the store was last open: nothing else is read.
+
+        A row that is damaged is its run's misfortune, and keeps nobody else from going on.
+        """
         after: tuple[int, int, int] | None = None
         run = 0
         with self.store.view() as view:
-            while rows := effect_rows.page(view, after):
-                for key, row in rows:
-                    head = heads.head(view, key[0])
-                    if head is not None:
-                        self.dispatcher.begin(head.run_id, key[0], (key[1], key[2]), interrupted(row))
-                after = rows[-1][0]
+            while places := effect_rows.places(view, after):
+                for place in places:
+                    with _left_out_if_damaged():
+                        head, row = heads.head(view, place[0]), effect_rows.get(view, place)
+                        if head is not None and row is not None:
+                            self.dispatcher.begin(head.run_id, place[0], place[1:], interrupted(row))
+                after = places[-1]
             while numbers := inbox.runs(view, run):
                 for number in numbers:
-                    head = heads.head(view, number)
-                    if head is not None and head.status != "suspended":
-                        self.wake(head.run_id)
+                    with _left_out_if_damaged():
+                        head = heads.head(view, number)
+                        if head is not None and head.status != "suspended":
+                            self.wake(head.run_id)
                 run = numbers[-1]
+
+
+@contextmanager
+def _left_out_if_damaged() -> Iterator[None]:
+    try:
+        yield
+    except StoreFormatError as error:
+        logs.warning("left out, as it is damaged", table=error.table, run=error.run, error=str(error))

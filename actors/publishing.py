@@ -10,6 +10,7 @@ from looms.actors.turns import take_turn
 from looms.actors.waiting import waiting_for
 from looms.reducers.items import Delivery, Letter
 from looms.snapshots import keys
+from looms.snapshots.errors import StoreFormatError
 
 PUBLICATIONS = 0  # the run number under which the keys of publications stand
 
@@ -49,11 +50,17 @@ class Publication(msgspec.Struct, frozen=True):
         if known is not None:
             group.answer(self.call, Published(msgspec.msgpack.decode(known, type=list[str]), True))
             return
-        runs = list(waiting_for(group, self.letter))
-        for run_id in runs:
-            cell = group.cell(run_id)
+        delivery = Delivery((self.letter,))
+        found = waiting_for(group, self.letter)
+        for run_id, number in found.items():
+            try:
+                cell = group.cell(run_id)
+            except StoreFormatError:
+                group.message(run_id, number, delivery)  # it waits there, as for a run that is suspended
+                continue
             if cell is not None:
-                take_turn(group, cell, [Posted(Delivery((self.letter,)))])
+                take_turn(group, cell, [Posted(delivery)])
+        runs = list(found)
         if not runs and self.until is not None:
             keep(group, Kept((self.letter,), self.until))
         if self.key is not None:

@@ -8,11 +8,15 @@ from looms.actors.group import Group
 from looms.reducers.codec import plain
 from looms.reducers.items import Letter
 from looms.reducers.matching import contains, digest, values_at
-from looms.snapshots import shapes, wait_rows
+from looms.snapshots import heads, shapes, wait_rows
+from looms.snapshots.errors import StoreFormatError
 
 
 def waiting_for(group: Group, letter: Letter) -> dict[str, int]:
-    """The runs with an open wait that an event meets: the number of each, by its id."""
+    """The runs with an open wait that an event meets: the number of each, by its id.
+
+    One that is damaged, so that the wait itself cannot be looked at, is among them.
+    """
     payload = plain(letter.payload)
     found: dict[str, int] = {}
     for shape in shapes.of_type(group.reading, letter.type):
@@ -20,8 +24,23 @@ def waiting_for(group: Group, letter: Letter) -> dict[str, int]:
         if values is None:
             continue
         for number, seq, index in wait_rows.find(group.reading, digest(letter.type, shape.paths, values)):
-            cell = group.cell_of(number)
+            try:
+                cell = group.cell_of(number)
+            except StoreFormatError:
+                run_id = _id_of(group, number)
+                if run_id is not None:
+                    found[run_id] = number
+                continue
             wait = None if cell is None else cell.run.waits.by_key.get((seq, index))
             if cell is not None and wait is not None and contains(payload, wait.match):
                 found[cell.run.run_id] = number
     return found
+
+
+def _id_of(group: Group, number: int) -> str | None:
+    """The id of a damaged run, if that can be read."""
+    try:
+        head = heads.head(group.reading, number)
+    except StoreFormatError:
+        return None
+    return None if head is None else head.run_id

@@ -36,6 +36,12 @@ def page(reading: Reading, after: EffectKey | None = None, limit: int = 256) -> 
     return _decoded(reading, low, None, limit)
 
 
+def places(reading: Reading, after: EffectKey | None = None, limit: int = 256) -> list[EffectKey]:
+    """Return where at most `limit` outstanding effects of all runs are, those behind `after`, without reading them."""
+    low = b"" if after is None else place(*after) + b"\0"
+    return [read_place(key) for key in reading.keys(EFFECTS, low, limit=limit)]
+
+
 def of_run(reading: Reading, run: int) -> list[tuple[EffectKey, EffectRow]]:
     """Return the outstanding effects of one run, oldest first."""
     return _decoded(reading, pair(run, 0), pair(run + 1, 0), None)

@@ -86,11 +86,12 @@ def snapshot(batch: Batch, run: FoldedRun, code: Registry) -> None:
 
 def _newest(reading: Reading, head: Head, code: Registry | None, last: int) -> Loaded:
     """The run as of the newest snapshot at or before a seq that fits today's code, or as of nothing."""
-    for seq, info in snapshot_rows.down(reading, head.number, last):
-        if code is not None and not fits(info.fingerprints, code):
-            continue
+    for seq in snapshot_rows.seqs_down(reading, head.number, last):
         run = FoldedRun(head.run_id, head.number, head.definition)
         try:
+            info = snapshot_rows.get(reading, head.number, seq)
+            if info is None or (code is not None and not fits(info.fingerprints, code)):
+                continue
             body = snapshot_rows.body(reading, head.number, seq)
             restore(body, run, code, lambda at: entry(reading, head, at, code))
         except (msgspec.MsgspecError, Unfit, StoreFormatError):

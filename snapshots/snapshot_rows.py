@@ -53,6 +53,11 @@ def down(reading: Reading, run: int, seq: int) -> Iterator[tuple[int, SnapshotIn
     return ((read_pair(key)[1], decode(_info, SNAPSHOTS, key, found, reading)) for key, found in rows)
 
 
+def seqs_down(reading: Reading, run: int, seq: int) -> Iterator[int]:
+    """Iterate over the seqs of snapshots from the newest at or before `seq` down, without reading them."""
+    return (read_pair(key)[1] for key in reading.keys(SNAPSHOTS, pair(run, 0), pair(run, seq + 1), reverse=True))
+
+
 def newest(reading: Reading, run: int, seq: int) -> tuple[int, SnapshotInfo] | None:
     """Return (seq, info) of the newest snapshot at or before `seq`; None when there is none."""
     return next(down(reading, run, seq), None)
