@@ -40,7 +40,7 @@ async def fill(store: Path) -> None:
             await rt.start(clerk, 0, run_id=name)
         Mood.bad = True
         for name in ("away", "present"):
-            await rt.run("sick's friend").signal(Asked(7, "tell", name))
+            await rt.run("sick's friend").signal(Asked(17, "tell", name))
         await rt.clock.advance(0)
         Mood.bad = False
 

@@ -278,12 +278,12 @@ class Mood:
 
 @works.reducer("clerk", state=Counts)
 def clerk(state: Counts, event: Started[int] | Told | TimedOut) -> Reduced[Counts]:
-    """A long-lived run whose code raises on what others send it, as long as the mood is bad."""
+    """A long-lived run whose code raises on numbers from 10 that others send it, as long as the mood is bad."""
     match event:
         case Started(input=n):
             return step(state, sleep(n)) if n else state
         case Told(n=n):
-            if Mood.bad:
+            if Mood.bad and n >= 10:
                 raise RuntimeError("not in this mood")
             return _counted(state, event, n)
     return _counted(state, event, 1)
