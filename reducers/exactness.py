@@ -158,18 +158,10 @@ def first_unencodable(value: Any, encode: Callable[[Any], bytes]) -> str:
     path, found = "$", True
     while found:
         found = False
-        for place, part in _parts(value):
+        for place, part, _ in _pairs(value, value):
             try:
                 encode(part)
             except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
                 path, value, found = path + place, part, True
                 break
     return path
-
-
-def _parts(value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [*(("[...]", key) for key in value), *((f"[{key!r}]", item) for key, item in value.items())]
-    if isinstance(value, set | frozenset):
-        return [("[...]", item) for item in value]
-    return [(place, part) for place, part, _ in _pairs(value, value)]

@@ -1,4 +1,4 @@
-"""Messages of exceptions that users' code raised: shortened and made printable, so that they can be stored and shown."""
+"""Messages of exceptions that users' code raised: shortened and made printable, to be stored and shown."""
 
 LONGEST = 1_000  # characters of a message that are kept
 

@@ -36,6 +36,7 @@ from looms.reducers.instructions import (
 from looms.reducers.items import Delivery, EffectAnswer, Letter
 from looms.reducers.lifecycle import Cancelled, ChildFailed, Started, Taken, TimedOut
 from looms.reducers.modules import Module
+from looms.reducers.moments import LAST
 from looms.reducers.plan import Refused
 from looms.reducers.state import State
 from tests.properties.scripted import Ask, Script, teller
@@ -86,6 +87,7 @@ class Hurried(Event, omit_defaults=True):
     tags: list[str] = msgspec.field(default_factory=list)
     gift: Gift = Gift("hello")
     note: str | None = None
+    extras: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Nameless(Event):
@@ -215,6 +217,15 @@ def test_a_wait_that_would_never_end_is_refused() -> None:
         wait(match={"orderId": "o1"}, timeout=5)
 
 
+def test_a_wait_for_nothing_but_its_deadline_is_a_sleep() -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    assert (wait(timeout=5), wait(deadline=moment)) == (sleep(5), sleep(until=moment))
+
+
+def test_the_longest_sleep_there_can_be_is_taken() -> None:
+    assert sleep(LAST / 1000) == Wait(timeout=LAST / 1000)
+
+
 def test_only_registered_events_are_waited_for() -> None:
     with pytest.raises(UnknownEvent, match=r"Nameless is not registered.*@module.event"):
         wait(Nameless)
@@ -314,6 +325,7 @@ def test_a_match_that_could_never_be_met_is_refused_with_its_path(match: Any, me
     [
         {"urgent": False},
         {"tags": []},
+        {"extras": {}},
         {"gift": {"card": "hello"}},
         {"gift": {"card": None}},
         {"note": None, "urgent": True},
@@ -332,6 +344,7 @@ def test_a_match_on_what_a_payload_leaves_out_is_refused(match: Any) -> None:
         {"gift": {"card": "x"}},
         {"gift": {}},
         {"note": "x"},
+        {"extras": {"a": 1}},
     ],
 )
 def test_a_match_on_what_a_payload_holds_is_fine_though_it_leaves_other_things_out(match: Any) -> None:
