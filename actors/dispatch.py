@@ -65,11 +65,11 @@ class Lane:
 
     __slots__ = ("effect", "queue", "running", "threads")
 
-    def __init__(self, effect: Effect[Any], pump: Callable[["Lane"], None]) -> None:
+    def __init__(self, effect: Effect[Any], freed: Callable[[], None]) -> None:
         self.effect = effect
         self.queue: deque[Pursued] = deque()
         self.running = 0
-        self.threads = Threads(effect.concurrency or THREADS, lambda: pump(self))
+        self.threads = Threads(effect.concurrency or THREADS, freed)
 
     @property
     def free(self) -> bool:
@@ -143,6 +143,7 @@ class Dispatcher:
         self._lanes: dict[str, Lane] = {}
         self._pursued: dict[Place, Pursued] = {}
         self._tasks: TaskGroup | None = None
+        self._freed = anyio.Event()
         self._early: list[tuple[Lane, Pursued]] = []  # that wait for their next attempt since before this one runs
 
     async def run(self) -> None:
@@ -152,9 +153,11 @@ class Dispatcher:
                 for lane, pursued in self._early:
                     self._tasks.start_soon(self._later, lane, pursued)
                 self._early.clear()
-                for lane in self._lanes.values():
-                    self._pump(lane)
-                await anyio.sleep_forever()
+                while True:
+                    for lane in self._lanes.values():
+                        self._pump(lane)
+                    await self._freed.wait()
+                    self._freed = anyio.Event()
         finally:
             self._tasks = None  # a commit that was being written may end after this, and ask for more
 
@@ -168,7 +171,7 @@ class Dispatcher:
             return
         pursued = Pursued(run_id, number, key, row)
         self._pursued[(number, key)] = pursued
-        lane = self._lanes.setdefault(row.effect, Lane(effect, self._pump))
+        lane = self._lanes.setdefault(row.effect, Lane(effect, lambda: self._freed.set()))
         if row.due is not None and row.due > self._clock.now():
             if self._tasks is None:
                 self._early.append((lane, pursued))

@@ -1,11 +1,11 @@
 """Handlers that are not async run in threads, which cannot be stopped: whoever gives one up must know when it ends."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 
@@ -14,7 +14,7 @@ class Threads:
 
     Args:
         most: how many there are at most, of those that somebody waits for.
-        ended: is told, on the event loop, when a handler ends that was given up.
+        ended: is told, on the event loop but in no task, when a handler ends that was given up.
 
     Attributes:
         waited_for: how many handlers run in a thread, or wait for one.
@@ -30,6 +30,7 @@ class Threads:
     async def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function returns in a thread. When this is cancelled the function goes on, as an abandoned one."""
         given_up = finished = False
+        on_loop = _caller()
 
         def finish() -> None:
             nonlocal finished
@@ -45,7 +46,7 @@ class Threads:
                 )  # wrapped, for trio takes exception to a function that answers with a coroutine
             finally:
                 with suppress(RuntimeError):  # the event loop is over: nobody keeps count any more
-                    anyio.from_thread.run_sync(finish)
+                    on_loop(finish)
 
         self.waited_for += 1
         try:
@@ -56,3 +57,17 @@ class Threads:
             if not finished:
                 given_up = True
                 self.abandoned += 1
+
+
+def _caller() -> Callable[[Callable[[], None]], object]:
+    """What has a function called on this event loop, from any thread.
+
+    It waits for nothing, unlike ``anyio.from_thread``: a thread that waited for a loop that has just stopped would wait
+    for ever, and so would the end of the process.
+    """
+    try:
+        return asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        from trio.lowlevel import current_trio_token
+
+        return current_trio_token().run_sync_soon
