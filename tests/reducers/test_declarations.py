@@ -684,5 +684,7 @@ def test_what_is_not_there_is_told_with_the_closest_name() -> None:
         code.event_named("shop.payed")
     with pytest.raises(UnknownEvent, match=r"zzz is an event of no module here; there are shop\.paid"):
         code.event_named("zzz")
+    with pytest.raises(UnknownEvent, match=r"shop\.paid is an event of no module here"):
+        Registry([]).event_of(Paid(1))
     with pytest.raises(UnknownEvent, match=r"PaidTwice is not registered.*a subclass too"):
         code.event_of(PaidTwice(1))

@@ -10,7 +10,7 @@ from looms.reducers.entries import unpack_entry
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
 from looms.reducers.images import pack_image, restore
-from looms.reducers.instructions import Reduced, step
+from looms.reducers.instructions import Reduced, complete, step
 from looms.reducers.items import Start
 from looms.reducers.lifecycle import Started
 from looms.reducers.modules import Module
@@ -71,6 +71,25 @@ def test_what_the_log_holds_for_ever_is_not_copied_into_an_image() -> None:
     restore(pack_image(story.run, story.code), run, story.code, lambda at: unpack_entry(story.log[at - 1], story.code))
     assert view(run) == view(story.run)
     assert [effect.request for effect in view(run).effects] == [LONG]
+
+
+def test_what_a_run_completed_with_comes_back_as_its_type_and_without_the_code_as_plain_data() -> None:
+    module = Module("till")
+
+    class Sum(msgspec.Struct, frozen=True):
+        amount: int
+
+    @module.reducer("till", state=State, output=Sum)
+    def till(state: State, event: Started[None]) -> Reduced[State]:
+        return step(state, complete(Sum(5)))
+
+    story = Story(till, [module])
+    image = pack_image(story.run, story.code)
+    for code, output in ((story.code, Sum(5)), (None, {"amount": 5})):
+        run = FoldedRun("r1", 1, "till.till")
+        restore(image, run, code, lambda at: story.entries()[at - 1])
+        assert run.end is not None
+        assert (run.status, run.end.output) == ("completed", output)
 
 
 class Loose(State):

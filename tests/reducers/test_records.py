@@ -20,7 +20,9 @@ from tests.properties.scripted import (
     Said,
     Say,
     Script,
+    Shout,
     SpawnOne,
+    Tell,
     WaitFor,
     listener,
     talk,
@@ -72,6 +74,17 @@ def test_a_log_can_be_read_without_the_code() -> None:
         invoked, spawned = read[0].instructions
         assert (invoked.effect, invoked.request) == ("talk.fetch", [1])  # type: ignore[union-attr]
         assert (spawned.definition, spawned.id) == ("talk.listener", "c")  # type: ignore[union-attr]
+
+
+def test_an_event_in_a_decision_is_told_by_its_name_where_no_code_knows_it() -> None:
+    story = Story(teller, [talk], Script((Say("noted", "a", 1), Tell("r2", 2), Shout(3))))
+    (started, *_) = [record(unpack_entry(data, None), "r1") for data in story.log]
+    told = [getattr(instruction, "event", None) for instruction in started.instructions]
+    assert [(event["type"], event["version"], event["payload"]["body"]) for event in told if event] == [
+        ("talk.noted", 1, 1),
+        ("talk.said", 1, 2),
+        ("talk.said", 1, 3),
+    ]
 
 
 @given(st.text(min_size=1), st.text(min_size=1), *[st.integers(0, 2**32)] * 4)

@@ -312,6 +312,55 @@ def test_mail_that_todays_code_cannot_read_is_an_error_that_says_which() -> None
     assert "amount" in str(error)
 
 
+def test_an_event_of_a_newer_version_says_that_newer_code_wrote_it() -> None:
+    second = second_deploy()
+    with pytest.raises(InvalidEvent, match=r"shop\.settled: written as version 3.*versions up to 2; newer code wrote"):
+        Registry([second.module]).event_named("shop.settled").unpack(b"\x80", 3)
+
+
+def test_an_event_of_an_old_version_without_an_upcast_says_which_one_is_missing() -> None:
+    module = Module("shop")
+
+    @module.event("settled", version=4)
+    class Settled(Event):
+        pass
+
+    module.upcast("settled", to=2)(dict)
+    with pytest.raises(InvalidEvent, match=r"no way from 2 to 3; declare @module\.upcast\('settled', to=3\)"):
+        Registry([module]).event_named("shop.settled").unpack(b"\x80", 1)
+
+
+def test_upcasts_follow_one_another() -> None:
+    module = Module("shop")
+
+    @module.event("settled", version=3)
+    class Settled(Event):
+        steps: list[str]
+
+    for to in (2, 3):
+        module.upcast("settled", to=to)(lambda payload, to=to: {"steps": [*payload["steps"], f"to {to}"]})  # type: ignore[misc]
+    kind = Registry([module]).event_named("shop.settled")
+    data = msgspec.msgpack.encode({"steps": []})
+    assert [kind.unpack(data, version) for version in (1, 2, 3)] == [
+        Settled(["to 2", "to 3"]),
+        Settled(["to 3"]),
+        Settled([]),
+    ]
+
+
+@pytest.mark.parametrize("answer", [None, 5, {"order_id": 5}, {"order_id": object()}, {}])
+def test_an_upcast_that_answers_with_what_does_not_fit_is_an_error_of_that_event(answer: Any) -> None:
+    module = Module("shop")
+
+    @module.event("settled", version=2)
+    class Settled(Event):
+        order_id: str
+
+    module.upcast("settled", to=2)(lambda payload: answer)
+    with pytest.raises(InvalidEvent, match=r"shop\.settled: upcast from version 1 to 2: "):
+        Registry([module]).event_named("shop.settled").unpack(b"\x80", 1)
+
+
 # Snapshots
 
 
