@@ -10,7 +10,7 @@ import msgspec
 from looms.actors.clock import Clock, after
 from looms.actors.threads import Threads
 from looms.reducers.effects import Effect, EffectContext
-from looms.reducers.errors import LoomsError
+from looms.reducers.errors import InvalidEvent, LoomsError
 from looms.reducers.events import Event
 from looms.reducers.items import Letter
 from looms.reducers.messages import message_of
@@ -114,5 +114,8 @@ def letter_of(event: Event, code: Registry) -> Letter:
     Raises:
         UnknownEvent, InvalidEvent: it cannot be recorded.
     """
+    if not isinstance(event, Event):
+        given = "the class; give an event of it" if isinstance(event, type) else "not an event"
+        raise InvalidEvent(f"{event!r} is {given}")
     kind = code.event_of(event)
     return Letter(kind.name, kind.version, kind.pack(event)[0])

@@ -22,10 +22,11 @@ from looms.actors.clock import Clock, after
 from looms.actors.group import Group
 from looms.actors.threads import Threads
 from looms.reducers.effects import Effect, Retry
-from looms.reducers.errors import LoomsError
+from looms.reducers.errors import EffectOver, LoomsError
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.items import EffectAnswer, EffectGaveUp, Item, Letter
+from looms.reducers.plan import Undelivered
 from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows
@@ -301,7 +302,9 @@ class Dispatcher:
     async def bring_emitted(self, pursued: Pursued, letter: Letter, position: int) -> None:
         """Bring an event that a handler emits on the way."""
         item = EffectAnswer(pursued.key, (letter,), final=False, position=position)
-        await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
+        outcome = await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
+        if isinstance(outcome, Undelivered):
+            raise EffectOver(outcome.reason)
 
     async def _insist(self, ask: Callable[[Call[Any]], None]) -> Any:
         """Ask until the disk takes it: an outcome that the outside world knows of must not be lost."""
@@ -350,6 +353,8 @@ class _Emitter:
         position, self.emitted = self.emitted, self.emitted + 1
         try:
             await self._dispatcher.bring_emitted(self._pursued, letter, position)
+        except EffectOver:
+            raise
         except BaseException:
             self._unsure, self.emitted = True, 0  # perhaps it was not recorded: nothing may wait behind it
             raise

@@ -37,3 +37,7 @@ class UnknownEffect(LoomsError):
 
 class RuntimeClosed(LoomsError):
     """A call on a runtime that is closed, or was never opened."""
+
+
+class WrongThread(LoomsError):
+    """A call on a runtime from another thread than the one whose event loop it serves on."""

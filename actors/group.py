@@ -106,6 +106,8 @@ class Group:
             StoreFormatError: a record of it is damaged or missing.
         """
         cell = self._cells.get(run_id)
+        if cell is not None and run_id in self.removed and not self._took_turn(cell):
+            cell = None  # somebody looked at the run that this group removes, as it was before
         if cell is None:
             head = heads.find(self.reading, run_id)
             if head is None:
@@ -113,6 +115,10 @@ class Group:
             cell = load_cell(self.reading, head, self.code)
             self._cells.add(cell)
         return cell
+
+    def _took_turn(self, cell: Cell) -> bool:
+        before = self.touched.get(cell.head.number)
+        return before is not None and before.cell is cell
 
     def cell_of(self, number: int) -> Cell | None:
         """The cell of a run by its number."""

@@ -4,6 +4,8 @@ A signal's way: ``post`` puts it beside its run, the committer takes it into a g
 the group is on disk, the sender is answered and what the turn asked for begins.
 """
 
+import os
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from looms.actors.cells import Cells
 from looms.actors.clock import Clock, after
 from looms.actors.committer import Committer
 from looms.actors.dispatch import Dispatcher, interrupted
-from looms.actors.errors import RuntimeClosed
+from looms.actors.errors import RuntimeClosed, WrongThread
 from looms.actors.followers import Followers
 from looms.actors.group import Group, Memory
 from looms.actors.jobs import Job, Turns, unknown
@@ -73,6 +75,7 @@ class Host:
         """
         self._report_missing()
         self.open = True
+        self._process, self._thread = os.getpid(), threading.get_ident()
         self._tasks = tasks
         self._recover()
         tasks.start_soon(self.committer.run)
@@ -115,10 +118,25 @@ class Host:
             await self.followers.next_of(run_id).wait()
 
     def check_open(self) -> None:
-        """Raise RuntimeClosed when the host does not serve."""
+        """Raise when the host cannot be asked.
+
+        Raises:
+            RuntimeClosed: it does not serve, or not in this process.
+            WrongThread: it serves in another thread, on an event loop of its own.
+        """
         if not self.open:
             raise RuntimeClosed(
                 f"the runtime on {self.store.path} is not open; use it inside `async with looms.Runtime(...)`"
+            )
+        if os.getpid() != self._process:
+            raise RuntimeClosed(
+                f"the runtime on {self.store.path} belongs to process {self._process}, which this one was forked from; "
+                "ask it there, or open the store in a process that was started afresh"
+            )
+        if threading.get_ident() != self._thread:
+            raise WrongThread(
+                f"the runtime on {self.store.path} serves on the event loop of another thread; "
+                "call it from there, as with anyio.from_thread.run(run.signal, event)"
             )
 
     def _load(self, run_id: str) -> Cell:
@@ -168,6 +186,8 @@ class Host:
             if cell is not None:
                 cell.unread = True
             self.wake(run_id)
+        for run_id in group.removed:
+            self.cells.drop(run_id)  # somebody may have looked at it meanwhile
         if group.removed:
             self.removals.begin()
         if group.first_due is not None:

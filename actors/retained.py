@@ -83,7 +83,7 @@ def _meeting(group: Group, wait: OpenWait) -> list[tuple[int, Kept]]:
     """The kept events that meet a wait, oldest first."""
     top = next(((path, value) for path, value in leaves(wait.match).items() if len(path) == 1), None)
     found: dict[int, Kept] = {}
-    for type in wait.types:
+    for type in (name for named in wait.types for name in group.code.names_of(named)):
         hash = digest(type, (), ()) if top is None else digest(type, (top[0],), (top[1],))
         for n in retained.find(group.reading, hash):
             data = retained.get(group.reading, n)

@@ -60,6 +60,8 @@ class Service:
             InvalidInput: the input, the id or ``exists`` does not fit.
         """
         self._host.check_open()
+        if not isinstance(definition, Definition):
+            raise InvalidInput(f"{definition!r} is no definition; give a reducer as @module.reducer left it")
         if self._host.code.definition(definition.name) is not definition:
             raise ModuleError(f"{definition.name} is another definition than the one of that name among these modules")
         if exists not in ("error", "return"):

@@ -21,7 +21,7 @@ class Beginning(msgspec.Struct, frozen=True):
         input: the input, packed.
         run_id: the run's id.
         call: who starts it.
-        exists_ok: a run that is there already will do.
+        exists_ok: a run of this definition that is there already will do.
         urgent: it makes no room.
     """
 
@@ -36,7 +36,7 @@ class Beginning(msgspec.Struct, frozen=True):
         """Put it into a group."""
         there = group.cell(self.run_id)
         if there is not None:
-            if self.exists_ok:
+            if self.exists_ok and there.head.definition == self.definition:
                 group.answer(self.call, self.run_id)
             else:
                 group.refuse(self.call, self._exists(there.head.definition, there.head.status))
@@ -58,5 +58,5 @@ class Beginning(msgspec.Struct, frozen=True):
     def _exists(self, definition: str, status: str) -> RunExists:
         return RunExists(
             f"run {self.run_id} exists: a {definition}, {status}; choose another run_id, or pass exists='return' "
-            "to get the one that is there"
+            "to get one of the same definition that is there"
         )

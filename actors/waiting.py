@@ -4,6 +4,9 @@ The event's payload is hashed at the paths that the open waits for its type matc
 the runs.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 from looms.actors.group import Group
 from looms.reducers.codec import plain
 from looms.reducers.items import Letter
@@ -19,22 +22,27 @@ def waiting_for(group: Group, letter: Letter) -> dict[str, int]:
     """
     payload = plain(letter.payload)
     found: dict[str, int] = {}
-    for shape in shapes.of_type(group.reading, letter.type):
-        values = values_at(payload, shape.paths)
-        if values is None:
+    for number, seq, index in _candidates(group, letter.type, payload):
+        try:
+            cell = group.cell_of(number)
+        except StoreFormatError:
+            run_id = _id_of(group, number)
+            if run_id is not None:
+                found[run_id] = number
             continue
-        for number, seq, index in wait_rows.find(group.reading, digest(letter.type, shape.paths, values)):
-            try:
-                cell = group.cell_of(number)
-            except StoreFormatError:
-                run_id = _id_of(group, number)
-                if run_id is not None:
-                    found[run_id] = number
-                continue
-            wait = None if cell is None else cell.run.waits.by_key.get((seq, index))
-            if cell is not None and wait is not None and contains(payload, wait.match):
-                found[cell.run.run_id] = number
+        wait = None if cell is None else cell.run.waits.by_key.get((seq, index))
+        if cell is not None and wait is not None and contains(payload, wait.match):
+            found[cell.run.run_id] = number
     return found
+
+
+def _candidates(group: Group, type: str, payload: Any) -> Iterator[tuple[int, int, int]]:
+    """The waits that have the values of a payload at the paths of their match, under any name that the event had."""
+    for name in group.code.names_of(type):
+        for shape in shapes.of_type(group.reading, name):
+            values = values_at(payload, shape.paths)
+            if values is not None:
+                yield from wait_rows.find(group.reading, digest(name, shape.paths, values))
 
 
 def _id_of(group: Group, number: int) -> str | None:

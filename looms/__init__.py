@@ -14,6 +14,7 @@ from looms.actors.errors import (
     RuntimeClosed,
     UnknownEffect,
     UnknownRun,
+    WrongThread,
 )
 from looms.actors.publishing import Published
 from looms.actors.service import Receipt
@@ -21,6 +22,7 @@ from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
 from looms.reducers.effects import Effect, EffectContext, Retry
 from looms.reducers.errors import (
+    EffectOver,
     InvalidEvent,
     InvalidInput,
     InvalidMatch,
@@ -90,6 +92,7 @@ __all__ = [
     "Effect",
     "EffectContext",
     "EffectFailed",
+    "EffectOver",
     "EffectState",
     "Event",
     "Instruction",
@@ -143,6 +146,7 @@ __all__ = [
     "UnknownEvent",
     "UnknownRun",
     "WaitState",
+    "WrongThread",
     "cancel",
     "cancelled",
     "complete",

@@ -19,7 +19,7 @@ def read_commits(source: Source, after: int, follow: bool) -> AsyncIterator[Comm
 
     async def read() -> list[Commit] | None:
         nonlocal after
-        if type(after) is not int or after < 0:
+        if type(after) is not int or not 0 <= after < 2**63:
             raise InvalidInput(f"after={after!r}; give the number of a commit, or 0")
         while True:
             more = source.next_commit()

@@ -24,6 +24,8 @@ def list_runs(
     Raises:
         InvalidInput: a status that there is not, no definition, or a limit below 0.
     """
+    if definition is not None and not isinstance(definition, Definition | str):
+        raise InvalidInput(f"definition={definition!r}; give a reducer as @module.reducer left it, or its name")
     name = definition.name if isinstance(definition, Definition) else definition
     after, left = 0, limit
 

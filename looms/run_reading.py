@@ -135,6 +135,8 @@ class RunReading(Generic[S]):
             UnknownRun: there is no such run.
             ReducerError: the projection raised.
         """
+        if not isinstance(projection, Projection):
+            raise InvalidInput(f"{projection!r} is no projection; give one as @module.projection left it")
         state: P = projection.state()
         async for one in self.events():
             if type(one.event) in projection.handles and one.event is not None:

@@ -136,7 +136,7 @@ class Runtime:
             definition: what its root thread is: a reducer of one of the modules.
             input: what its ``Started`` holds.
             run_id: its id, 1 to 255 bytes of UTF-8; without, it gets one that sorts by time.
-            exists: with ``"return"`` a run that is there under the id will do, whatever it is.
+            exists: with ``"return"`` a run of this definition that is there under the id will do.
 
         Returns:
             The run, once its start is on disk with all that follows from it.
@@ -222,12 +222,14 @@ class Runtime:
         """What serves the store.
 
         Raises:
-            RuntimeClosed: the context is not open.
+            RuntimeClosed: the context is not open, or not in this process.
+            WrongThread: it is open on another thread's event loop.
         """
-        if self._host is None or not self._host.open:
+        if self._host is None:
             raise RuntimeClosed(
                 f"the runtime on {self.path} is not open; use it inside `async with looms.Runtime(...)`"
             )
+        self._host.check_open()
         return self._host
 
     @property

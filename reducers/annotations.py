@@ -79,6 +79,10 @@ def handled(annotation: Any, where: str) -> tuple[frozenset[type[Event]], Any]:
     given: Any = NOTHING_SAID
     for member in _members(annotation):
         cls = get_origin(member) or member
+        if cls is Started and Started in classes:
+            raise ModuleError(
+                f"{where}: the annotation names Started twice; a thread starts once, with one type of input"
+            )
         if cls is Started:
             arguments = get_args(member)
             given = arguments[0] if arguments else Any

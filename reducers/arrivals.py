@@ -7,7 +7,7 @@ import msgspec
 from looms.reducers.cascade import Arriving, finished
 from looms.reducers.codec import Unfit, encode
 from looms.reducers.entries import More, Origin
-from looms.reducers.errors import InvalidInput, MailboxFull, RunFinished
+from looms.reducers.errors import EffectOver, InvalidInput, MailboxFull, RunFinished
 from looms.reducers.events import EventType
 from looms.reducers.folded import ROOT, FoldedRun, Outstanding, Thread
 from looms.reducers.items import (
@@ -61,7 +61,13 @@ def arrivals(run: FoldedRun, item: Item, code: Registry, now: int) -> list[Arriv
         case Delivery(letters=letters, origin=origin, key=key, sender=sender):
             return [_open(letter, code, origin, More(key=key, sender=sender)) for letter in letters]
         case EffectAnswer(effect=effect):
-            return _answer(run, item, run.effects[effect], code) if effect in run.effects else []
+            if effect in run.effects:
+                return _answer(run, item, run.effects[effect], code)
+            if not item.final:
+                raise EffectOver(
+                    f"run {run.run_id}: effect {effect_id(run.run_id, *effect)} is over, and emits no more"
+                )
+            return []
         case EffectGaveUp(effect=effect):
             return [_failure(run, item, run.effects[effect])] if effect in run.effects else []
         case TimerFired(wait=wait):

@@ -214,8 +214,8 @@ class Cascade:
 
     def _folds(self, thread: Thread, arriving: Arriving) -> bool:
         """Whether a thread takes an event without a wait: it handles the type, and none of its waits names it."""
-        if isinstance(arriving.event, EffectFailed | ChildFailed):
-            return True  # a failure that is not handled ends the thread
+        if isinstance(arriving.event, EffectFailed | ChildFailed | TimedOut):
+            return True  # a failure that is not handled ends the thread, and a deadline was asked for
         if type(arriving.event) not in self._code.definition(thread.kind).handles:
             return False
         of_runtime = arriving.more.thread is not None and arriving.kind.name.startswith("looms.")
@@ -249,7 +249,10 @@ class Cascade:
             return Step(thread.state, (Fail(f"{event.effect}: {event.error}: {event.message}"),))
         if isinstance(event, ChildFailed):
             return Step(thread.state, (Fail(f"{event.thread}: {event.reason}"),))
-        return Step(thread.state)
+        raise InvalidMatch(
+            f"today's {definition.name} does not handle {type(event).__name__}, which thread {thread.id} waits for; "
+            "name the event in the annotation of its event parameter again"
+        )
 
     def _check(self, instruction: Instruction, definition: Definition[Any, Any, Any]) -> None:
         """A wait is for events that are there, and that the reducer can be given."""

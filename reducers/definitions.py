@@ -59,6 +59,8 @@ class Definition(Generic[S, I, O]):
         self.takes_context, annotation = _second_parameter(function, f"reducer {name}")
         self.handles, started_with = handled(annotation, f"reducer {name}")
         self.states: Codec[S] = Codec(state, f"the state of reducer {name}")
+        if NOTHING_SAID not in (input, started_with) and started_with not in (input, Any):
+            raise ModuleError(f"reducer {name}: input={input!r}, and the annotation says Started[{started_with!r}]")
         given = input if input is not NOTHING_SAID else started_with
         self.inputs: Codec[I] = Codec(None if given is NOTHING_SAID else given, f"the input of reducer {name}")
         self.outputs: Codec[O] = Codec(Any if output is NOTHING_SAID else output, f"the output of reducer {name}")

@@ -21,9 +21,9 @@ Answer = Event | list[Any] | tuple[Any, ...] | None
 class Retry(msgspec.Struct, frozen=True):
     """How often an effect is tried.
 
-    The delay before attempt n is ``backoff * factor ** (n - 2)`` seconds, at most ``max_backoff``, times a random
-    number from 1 to ``1 + jitter``: so never shorter. (Jitter keeps those that failed together from coming back
-    together; see "Exponential Backoff and Jitter" in the AWS architecture blog.)
+    The delay before attempt n is ``backoff * factor ** (n - 2)`` seconds, at most ``max_backoff`` (or ``backoff``,
+    where that is longer), times a random number from 1 to ``1 + jitter``: so never shorter. (Jitter keeps those that
+    failed together from coming back together; see "Exponential Backoff and Jitter" in the AWS architecture blog.)
 
     Args:
         attempts: how many attempts there are in all.
@@ -57,7 +57,7 @@ class Retry(msgspec.Struct, frozen=True):
             grown = self.backoff * float(self.factor) ** (after - 1) if self.backoff else 0.0
         except OverflowError:
             grown = math.inf
-        return min(grown, self.max_backoff) * (1 + self.jitter * chance)
+        return min(grown, max(self.max_backoff, self.backoff)) * (1 + self.jitter * chance)
 
 
 class EffectContext(Protocol):

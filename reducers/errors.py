@@ -40,6 +40,10 @@ class RunSuspended(LoomsError):
     """A run whose code raised on an event of the runtime; it waits to be resumed."""
 
 
+class EffectOver(LoomsError):
+    """An effect whose handler emits though the effect is over: settled, cancelled, or ended with its thread."""
+
+
 class SeqOutOfRange(LoomsError):
     """A sequence number at which a run has nothing to show."""
 

@@ -23,6 +23,7 @@ from looms.reducers.codec import encode, plain
 from looms.reducers.errors import InvalidMatch, closest
 from looms.reducers.events import EventType
 from looms.reducers.exactness import is_deeper
+from looms.reducers.moments import is_seconds
 
 Path = tuple[str | int, ...]
 Shape = tuple[Path, ...]
@@ -150,7 +151,12 @@ def _said(match: Any, among: tuple[EventType[Any], ...]) -> str:
 
 
 def _check_keys(match: Any, info: types.Type, event: str, path: Path) -> None:
-    """Every key of the match is one that the type may have."""
+    """Every key of the match is one that the type may have, and every scalar of a kind that it may be."""
+    if not _may_be(match, info):
+        raise InvalidMatch(
+            f"{event} can never hold {reprlib.repr(match)} at {_dotted(path) or 'its top'}, "
+            "so a wait for it could never be met"
+        )
     match info:
         case types.Metadata(type=inner):
             _check_keys(match, inner, event, path)
@@ -169,6 +175,30 @@ def _check_keys(match: Any, info: types.Type, event: str, path: Path) -> None:
                 _check_keys(part, inner, event, (*path, place))
         case _:
             pass
+
+
+def _may_be(value: Any, info: types.Type) -> bool:
+    """Whether a part of a payload of some type could be met by this part of a match, as far as kinds tell."""
+    match info:
+        case types.Metadata(type=inner):
+            return _may_be(value, inner)
+        case types.UnionType(types=members):
+            return any(_may_be(value, member) for member in members)
+        case types.NoneType():
+            return value is None
+        case types.BoolType():
+            return isinstance(value, bool)
+        case types.IntType():
+            return is_seconds(value) and value == int(value)
+        case types.FloatType():
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case types.StrType():
+            return isinstance(value, str)
+        case types.ListType() | types.VarTupleType() | types.TupleType() | types.SetType() | types.FrozenSetType():
+            return isinstance(value, list)
+        case types.DictType() | types.StructType(array_like=False) | types.DataclassType() | types.TypedDictType():
+            return isinstance(value, dict)
+    return True
 
 
 def _check_fields(

@@ -13,7 +13,7 @@ import msgspec
 from looms.reducers.arrivals import arrivals
 from looms.reducers.cascade import Arriving, Cascade
 from looms.reducers.entries import Entry
-from looms.reducers.errors import LoomsError, MailboxFull, ReducerError, RunFinished
+from looms.reducers.errors import EffectOver, LoomsError, MailboxFull, ReducerError, RunFinished
 from looms.reducers.folded import FoldedRun
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Item, Start
 from looms.reducers.registry import Registry
@@ -140,7 +140,7 @@ def _refusal(item: Item, error: LoomsError, run: FoldedRun) -> Outcome:
     """What becomes of an item that cannot be taken."""
     if isinstance(item, Start | CancelAsked) or (isinstance(item, Delivery | EffectAnswer) and item.to_caller):
         return Refused(error)
-    if isinstance(error, RunFinished):
+    if isinstance(error, RunFinished | EffectOver):
         return Undelivered(str(error))
     if isinstance(error, MailboxFull):
         return Deferred()

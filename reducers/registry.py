@@ -38,7 +38,7 @@ class Registry:
             _adopt(self.effects, module.effects, "effect")
             _adopt(self.events, module.events, "event")
             for kind in module.events.values():
-                _adopt(self.events, dict.fromkeys(kind.formerly, kind), "event")
+                _adopt(self.events, dict.fromkeys(kind.formerly, kind), f"formerly= of event {kind.name}: event")
         for definition in self.definitions.values():
             self._check_handled(definition.name, definition.handles)
         for projection in self.projections.values():
@@ -64,6 +64,11 @@ class Registry:
             InvalidEvent: it is one of the runtime's own.
         """
         return _not_of_the_runtime(self.event_named(name))
+
+    def names_of(self, name: str) -> tuple[str, ...]:
+        """All names that the event of a name has or had; the name alone where no module here has it."""
+        kind = self.events.get(name)
+        return (name,) if kind is None else kind.names
 
     def event_named(self, name: str) -> EventType[Any]:
         """The type of an event by the name in a record, also a former one.

@@ -10,6 +10,7 @@ import pytest
 from looms import (
     EffectContext,
     EffectFailed,
+    EffectOver,
     InvalidEvent,
     Module,
     Reduced,
@@ -157,7 +158,7 @@ async def test_a_plain_handler_emits_through_the_event_loop() -> None:
         assert seen == [(10,), (10, 20)]
 
 
-async def test_what_is_emitted_when_the_effect_is_over_changes_nothing() -> None:
+async def test_what_is_emitted_when_the_effect_is_over_is_refused_and_changes_nothing() -> None:
     contexts: list[EffectContext] = []
 
     async def handler(request: Errand, ctx: EffectContext) -> Done:
@@ -169,9 +170,11 @@ async def test_what_is_emitted_when_the_effect_is_over_changes_nothing() -> None
         run = await rt.start(desk, ONE)
         await rt.clock.advance(0)
         before = await log(run)
-        await contexts[0].emit(Progressed(percent=99))
+        with pytest.raises(EffectOver, match="is over"):
+            await contexts[0].emit(Progressed(percent=99))
         await run.cancel()
-        await contexts[0].emit(Progressed(percent=99))
+        with pytest.raises(EffectOver, match="is over"):
+            await contexts[0].emit(Progressed(percent=99))
         assert (await log(run))[: len(before)] == before
         assert "office.progressed" not in await types(run)
 

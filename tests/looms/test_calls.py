@@ -18,6 +18,7 @@ from looms import (
     Record,
     ReducerError,
     RunCancelled,
+    RunExists,
     RunFailed,
     RunFinished,
     SeqOutOfRange,
@@ -68,7 +69,7 @@ async def test_a_start_that_cannot_be_is_refused_and_starts_nothing() -> None:
             await rt.start(player, Do())
         with pytest.raises(InvalidInput, match="exists"):
             await rt.start(till, OPEN, exists="maybe")  # type: ignore[call-overload]
-        with pytest.raises((TypeError, ModuleError, AttributeError)):
+        with pytest.raises(InvalidInput, match="no definition"):
             await rt.start("shop.till", OPEN)  # type: ignore[call-overload]
         assert [summary async for summary in rt.runs()] == []
         assert [commit async for commit in rt.commits()] == []
@@ -85,11 +86,11 @@ async def test_an_input_is_recorded_as_it_was_given() -> None:
         assert (await log(run))[0].payload == {"input": {"owner": "bob"}}
 
 
-async def test_a_run_that_exists_is_returned_whatever_it_is() -> None:
+async def test_a_run_that_exists_is_returned_also_when_it_is_over_but_not_one_of_another_definition() -> None:
     async with runtime(MODULES) as rt:
-        await rt.start(order, OPEN, run_id="x")
-        run = await rt.start(till, Open(owner="eve"), run_id="x", exists="return")
-        assert (await run.inspect()).definition == "shop.order"
+        run = await rt.start(order, OPEN, run_id="x")
+        with pytest.raises(RunExists, match=r"x exists: a shop\.order"):
+            await rt.start(till, Open(owner="eve"), run_id="x", exists="return")
         await run.signal(Paid())
         assert await (await rt.start(order, OPEN, run_id="x", exists="return")).result() == 1
 

@@ -26,7 +26,11 @@ def test_jitter_makes_a_delay_longer_and_never_shorter() -> None:
 
 def test_a_delay_that_would_overflow_is_the_longest() -> None:
     assert Retry(backoff=1, factor=10, max_backoff=60).delay(100_000, 0) == 60
-    assert Retry(backoff=1e300, factor=1e300, max_backoff=60).delay(3, 0) == 60
+    assert Retry(backoff=1e300, factor=1e300, max_backoff=60).delay(3, 0) == 1e300
+
+
+def test_a_longer_backoff_than_the_longest_is_kept() -> None:
+    assert [Retry(backoff=3_600, factor=2).delay(after, 0) for after in (1, 2, 3)] == [3_600] * 3
 
 
 def test_no_backoff_is_no_delay_at_any_attempt() -> None:
@@ -49,7 +53,7 @@ def test_a_delay_lies_between_the_backoff_that_was_declared_and_its_jitter(
     retry: Retry, after: int, chance: float
 ) -> None:
     shortest = retry.delay(after, 0)
-    assert 0 <= shortest <= retry.max_backoff
+    assert 0 <= shortest <= max(retry.max_backoff, retry.backoff)
     assert shortest <= retry.delay(after, chance) <= shortest * (1 + retry.jitter)
 
 
