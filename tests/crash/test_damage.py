@@ -36,6 +36,7 @@ async def fill(store: Path) -> None:
                 await run.signal(Asked(n, "fold"), key=f"k{n}")
                 await rt.run(f"{name}'s friend").signal(Asked(n, "fold"))
             await run.signal(Asked(0, "wait", "x"), Asked(1, "stamp"), Asked(2, "sleep"))
+            await run.signal(Asked(3, "fold"))  # behind the last snapshot
         for name in ("away", "present"):
             await rt.start(clerk, 0, run_id=name)
         Mood.bad = True
@@ -102,6 +103,22 @@ async def test_each_row_of_a_run_harms_that_run_alone(filled: Path, tmp_path: Pa
         shutil.rmtree(store)
 
 
+async def test_a_run_with_a_damaged_record_says_so_at_every_call(filled: Path, tmp_path: Path) -> None:
+    run_id, table, key = next(row for row in reversed(list(rows(filled))) if row[:2] == ("sick", LOG))
+    store = tmp_path / "store.looms"
+    shutil.copytree(filled, store, ignore=shutil.ignore_patterns("doorbell"))
+    flip(store, table, key)
+    async with runtime(modules, store) as rt:
+        run = rt.run(run_id)
+        for call in (lambda: run.signal(Told(9, "me")), run.inspect, run.state, run.cancel, run.resume):
+            for _ in range(2):
+                with pytest.raises(StoreFormatError, match=r"record \d+ of run 'sick'") as caught:
+                    await call()
+                assert (caught.value.table, caught.value.run) == ("log", 1)
+        assert [one.status async for one in rt.runs() if one.run_id == run_id] == ["running"]
+        assert [record.seq async for record in run.events(to=3)] == [1, 2, 3]
+
+
 async def others_go_on(store: Path, damaged: str) -> None:
     clock = TestClock()
     async with runtime(modules, store, clock, snapshot_every=6) as rt:
@@ -122,7 +139,7 @@ async def others_go_on(store: Path, damaged: str) -> None:
         state = await well.inspect()
         assert state.waits == ()
         assert state.effects == ()
-        assert state.state.counts == {"Asked": 23, "Word": 1, "TimedOut": 1, "EffectFailed": 1, "Told": 2}
+        assert state.state.counts == {"Asked": 24, "Word": 1, "TimedOut": 1, "EffectFailed": 1, "Told": 2}
         await rt.run("present").resume()
         assert (await rt.run("present").state()).counts == {"Told": 2}
         assert (await (await rt.start(desk, 0, run_id="new")).inspect()).seq == 1

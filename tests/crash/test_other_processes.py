@@ -133,6 +133,27 @@ def test_hosts_that_are_killed_serve_each_request_once(store: Path) -> None:
     check(store, done)
 
 
+def test_processes_that_are_killed_while_they_ask_harm_nobody(store: Path) -> None:
+    done: list[Served] = []
+    with hosting(store):
+        for n in range(12):
+            with program("asker", store, f"killed {n}", 1_000) as asker:
+                assert asker.stdout is not None
+                lines = [asker.stdout.readline() for _ in range(random.randrange(1, 4))]
+                time.sleep(random.uniform(0, 0.02))
+                asker.kill()
+                lines += asker.stdout.readlines()
+            done += [msgspec.json.decode(line, type=Served) for line in lines if line.endswith(b"\n")]
+        with program("asker", store, "last", 7) as asker:
+            done += served(asker)
+        wait_for(lambda: not left(store)[0])
+    found = audit(store, CODE)
+    for one in done:
+        assert found[one.run_id].head.seq >= one.seq
+    assert sum(one.head.seq for one in found.values()) - len(done) <= 12
+    assert len(left(store)[1]) <= 12
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_host_that_dies_between_request_and_answer_is_followed_by_one_that_knows(store: Path, moment: str) -> None:
     made(store)

@@ -25,6 +25,7 @@ from looms.reducers.items import Delivery
 from looms.reducers.registry import Registry
 from looms.testing import TestClock, runtime
 from tests.crash.audit import audit
+from tests.crash.faults import Faults
 from tests.crash.test_kills_at_each_commit import stories
 from tests.crash.works import (
     Asked,
@@ -221,6 +222,38 @@ async def test_its_deadlines_are_held_and_fire_when_it_is_back(store: Path) -> N
         await clock.advance(400)
         assert (await rt.run("later").state()).counts == {"TimedOut": 1}
     audit(store, Registry(old))
+
+
+async def test_it_is_cancelled_once_when_the_commit_fails_in_which_it_is_resumed_too(
+    store: Path, faults: Faults
+) -> None:
+    old, new = depot("keeper"), depot("keepr")
+    async with runtime(old, store) as rt:
+        await rt.start(keeper_of(old), 60, run_id="k")
+        for n in range(100):
+            await rt.start(desk, 0, run_id=f"d{n}")
+    async with runtime(new, store) as rt, anyio.create_task_group() as tasks:
+        run = rt.run("k")
+        await run.inspect()
+
+        async def resume_while_it_is_being_cancelled() -> None:
+            while not (cell := rt.host.cells.get("k")) or not cell.busy:
+                await anyio.lowlevel.checkpoint()
+            await run.resume()
+
+        faults.hold()
+        tasks.start_soon(rt.run("d0").signal, Asked(1, "fold"))
+        await faults.under_way()
+        tasks.start_soon(run.cancel)
+        await anyio.wait_all_tasks_blocked()
+        for n in range(100):  # so many that others get their turn while the group is put together
+            tasks.start_soon(rt.run(f"d{n}").signal, Asked(1, "fold"))
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(resume_while_it_is_being_cancelled)
+        faults.refuse(1)
+        faults.release()
+    assert faults.refused == 1
+    assert audit(store, Registry(old))["k"].head.status == "cancelled"
 
 
 def test_a_host_that_dies_leaves_a_suspended_run_as_it_was(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def noted(ledger: Path) -> list[tuple[str, int]]:
     return [msgspec.json.decode(line, type=tuple[str, int]) for line in ledger.read_bytes().split(b"\n")[:-1]]
 
 
-@works.effect("stamp", retry=Retry(attempts=5, backoff=0.004, max_backoff=0.02), timeout=2, concurrency=8)
+@works.effect("stamp", retry=Retry(attempts=12, backoff=0.004, max_backoff=0.02), timeout=2, concurrency=8)
 async def stamp(request: Stamp, ctx: EffectContext) -> Stamped | None:
     """A flaky one: it fails at first, or always, takes its time, says things on the way, or has nothing to say."""
     note(ctx)
