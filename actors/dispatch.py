@@ -30,7 +30,6 @@ from looms.reducers.plan import Undelivered
 from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows
-from looms.snapshots.errors import StoreError
 from looms.snapshots.rows import EffectRow
 
 TRY_AGAIN = 1.0  # seconds between attempts to write an outcome that the disk refused
@@ -313,8 +312,8 @@ class Dispatcher:
             ask(call)
             try:
                 return await call.result()
-            except StoreError as error:
-                logs.warning("outcome not written yet", error=str(error))
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one run, those of others go on
+                logs.warning("outcome not written yet", error=f"{type(error).__name__}: {error}")
                 await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
 
 

@@ -31,7 +31,7 @@ from looms.reducers.folded import EffectKey
 from looms.reducers.images import asked_at
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows, heads, history, inbox, retained
-from looms.snapshots.errors import StoreError, StoreFormatError
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
 
@@ -198,7 +198,7 @@ class Host:
     def _failed(self, group: Group, error: Exception, refused: Job | None) -> None:
         """A group was taken back: whoever waits for its cells looks again, and what is in an inbox is tried later."""
         self.activity += 1
-        if isinstance(refused, Turns) and isinstance(error, StoreError) and not isinstance(error, StoreFormatError):
+        if isinstance(refused, Turns) and not isinstance(error, StoreFormatError):
             self._wake_later(refused.run_id)
         self.followers.tell(group.run_ids)
 

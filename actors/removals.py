@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import anyio
 
+from looms.actors import logs
 from looms.actors.calls import Call
 from looms.actors.clock import Clock, after
 from looms.actors.group import Group
 from looms.actors.one_off import OneOff
 from looms.snapshots import removal
-from looms.snapshots.errors import StoreError
 from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds
@@ -41,11 +41,12 @@ class Removals:
             await self._more.wait()
             self._more = anyio.Event()
             while numbers := self._pending():
-                await self._step(numbers[0])
+                for number in numbers:
+                    await self._step(number)
 
     def _pending(self) -> list[int]:
         with self._store.view() as view:
-            return removal.pending(view, limit=1)
+            return removal.pending(view)
 
     async def _step(self, number: int) -> None:
         def step(group: Group) -> None:
@@ -56,5 +57,6 @@ class Removals:
         self._add(OneOff(step, call, urgent=True))
         try:
             await call.result()
-        except StoreError:
+        except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
+            logs.warning("not removed yet", run=number, error=f"{type(error).__name__}: {error}")
             await self._clock.sleep_until(after(self._clock, TRY_AGAIN))

@@ -30,7 +30,6 @@ from looms.actors.service import Service
 from looms.reducers.codec import Unfit
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.snapshots import requests
-from looms.snapshots.errors import StoreError
 
 TRY_AGAIN = 1.0  # seconds until a request is served again when neither it nor its refusal could be committed
 UNREAD = 300.0  # seconds that an answer waits for whoever asked
@@ -72,7 +71,7 @@ class RequestsServed:
                 await self._answered.wait()
                 continue
             await self._host.clock.sleep_until(after(self._host.clock, UNREAD))
-            with suppress(StoreError):
+            with suppress(Exception):  # later, then
                 await self._forget(unread).result()
 
     def _forget(self, unread: list[bytes]) -> Call[None]:

@@ -19,7 +19,7 @@ from looms.actors.one_off import OneOff
 from looms.actors.retained import RUNTIME, drop
 from looms.reducers.items import GraceOver, TimerFired
 from looms.snapshots import heads, timers
-from looms.snapshots.errors import StoreError, StoreFormatError
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.store import Store
 from looms.snapshots.timers import TimerKey
 
@@ -155,7 +155,7 @@ class Timers:
         self._add(OneOff(write, call))
         try:
             await call.result()
-        except StoreError:
+        except Exception:  # noqa: BLE001 - whatever it is, nothing was written
             return False
         return True
 

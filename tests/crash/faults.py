@@ -7,13 +7,13 @@ import anyio
 import pytest
 
 from looms.snapshots.batch import Batch
-from looms.snapshots.errors import StoreError, StoreFull
+from looms.snapshots.errors import StoreFull
 from looms.snapshots.store import Store
 
-Refusal = Callable[[int, Batch], StoreError | None]
+Refusal = Callable[[int, Batch], Exception | None]
 
 
-def full() -> StoreError:
+def full() -> Exception:
     """What a full disk says."""
     return StoreFull("the disk is full, says a test")
 
@@ -34,16 +34,16 @@ class Faults:
         self._open = threading.Event()
         self._open.set()
 
-    def refuse(self, *commits: int, error: Callable[[], StoreError] = full) -> None:
+    def refuse(self, *commits: int, error: Callable[[], Exception] = full) -> None:
         """Have these fail, counted from now on: ``refuse(1)`` is the next one."""
         at = {self.commits + n for n in commits}
         self._refuse = lambda n, batch: error() if n in at else None
 
-    def refuse_all(self, error: Callable[[], StoreError] = full) -> None:
+    def refuse_all(self, error: Callable[[], Exception] = full) -> None:
         """Have all fail, until told otherwise."""
         self._refuse = lambda n, batch: error()
 
-    def refuse_those(self, which: Callable[[Batch], bool], error: Callable[[], StoreError] = full) -> None:
+    def refuse_those(self, which: Callable[[Batch], bool], error: Callable[[], Exception] = full) -> None:
         """Have all fail that hold something of a kind."""
         self._refuse = lambda n, batch: error() if which(batch) else None
 
