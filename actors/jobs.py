@@ -10,7 +10,7 @@ from looms.actors.group import Group
 from looms.actors.retained import Kept, keep
 from looms.actors.turns import take_messages
 from looms.reducers.items import CancelAsked, Delivery, GraceOver
-from looms.reducers.plan import Ignored
+from looms.reducers.plan import Undelivered
 from looms.snapshots import timers
 
 PUT_OFF = None
@@ -81,7 +81,7 @@ class Turns(msgspec.Struct, frozen=True):
         elif posted.number is not None:
             if posted.timer is not None:
                 timers.delete(group.batch, posted.timer)
-            group.answer(posted.call, Ignored())
+            group.answer(posted.call, Undelivered(str(unknown(self.run_id))))
         else:
             group.refuse(posted.call, unknown(self.run_id))
 
