@@ -134,7 +134,7 @@ def typed_dict(two: tuple[Typed, Typed]) -> Typed:
 types = st.recursive(st.one_of(leaves, st.just(anything)), bigger, max_leaves=4)
 
 
-@effort(quick=250, long=4_000)
+@effort(quick=250, long=2_000)
 def test_a_value_of_a_type_comes_back_as_the_same_value_of_the_same_types(examples: int) -> None:
     @holds(examples, types, st.data())
     def law(typed: Typed, data: st.DataObject) -> None:
@@ -172,7 +172,7 @@ def nested(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 odd_values = st.recursive(odd, nested, max_leaves=6)
 
 
-@effort(quick=350, long=4_000)
+@effort(quick=350, long=2_000)
 def test_whatever_is_given_for_any_comes_back_exactly_or_is_refused_with_its_place(examples: int) -> None:
     @holds(examples, odd_values)
     def law(value: Any) -> None:
@@ -187,7 +187,7 @@ def test_whatever_is_given_for_any_comes_back_exactly_or_is_refused_with_its_pla
         assert exact(plain(packed)) == exact(value)
 
 
-@effort(quick=350, long=4_000)
+@effort(quick=350, long=2_000)
 def test_whatever_is_given_for_a_type_is_given_back_as_it_will_be_read_or_refused(examples: int) -> None:
     @holds(examples, types, odd_values)
     def law(typed: Typed, value: Any) -> None:
@@ -207,7 +207,7 @@ def test_whatever_is_given_for_a_type_is_given_back_as_it_will_be_read_or_refuse
         assert exact(decoded) == exact(value)
 
 
-@effort(quick=250, long=4_000)
+@effort(quick=250, long=2_000)
 def test_bytes_hold_a_value_of_the_type_or_are_unfit(examples: int) -> None:
     @holds(examples, types, st.one_of(st.binary(max_size=20), plain_values.map(encode)))
     def law(typed: Typed, data: bytes) -> None:
@@ -222,7 +222,7 @@ def test_bytes_hold_a_value_of_the_type_or_are_unfit(examples: int) -> None:
         assert exact(codec.pack(value)[1]) == exact(value)
 
 
-@effort(quick=120, long=2_000)
+@effort(quick=120, long=1_200)
 def test_an_upcast_that_changes_nothing_reads_what_was_written(examples: int) -> None:
     @holds(examples, types, st.data())
     def law(typed: Typed, data: st.DataObject) -> None:

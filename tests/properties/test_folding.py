@@ -45,7 +45,7 @@ def check_indexes(run: FoldedRun) -> None:
     assert set(children) | set(effects) | {wait.thread for wait in run.waits.by_key.values()} <= set(run.threads)
 
 
-@effort(quick=100, long=2_000)
+@effort(quick=100, long=1_200)
 def test_folding_what_a_turn_recorded_gives_the_run_that_it_planned(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -66,7 +66,7 @@ def test_folding_what_a_turn_recorded_gives_the_run_that_it_planned(examples: in
                 return
 
 
-@effort(quick=40, long=700)
+@effort(quick=40, long=400)
 def test_an_image_taken_at_any_seq_stands_for_all_the_records_before(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -87,7 +87,7 @@ def test_an_image_taken_at_any_seq_stands_for_all_the_records_before(examples: i
             assert normal(folded(played.log[seq:], run)) == whole
 
 
-@effort(quick=40, long=700)
+@effort(quick=40, long=400)
 def test_a_log_folds_without_the_code_to_all_but_the_states(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -105,7 +105,7 @@ def test_a_log_folds_without_the_code_to_all_but_the_states(examples: int) -> No
         assert blind.status == seeing.status
 
 
-@effort(quick=60, long=1_000)
+@effort(quick=60, long=600)
 def test_an_item_that_is_not_accepted_leaves_the_run_as_it_was(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -125,7 +125,7 @@ def test_an_item_that_is_not_accepted_leaves_the_run_as_it_was(examples: int) ->
                     check_indexes(played.run)
 
 
-@effort(quick=40, long=700)
+@effort(quick=40, long=400)
 def test_the_items_of_a_turn_get_what_they_would_get_one_by_one(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -147,7 +147,7 @@ def test_the_items_of_a_turn_get_what_they_would_get_one_by_one(examples: int) -
             assert normal(apart.run) == normal(together.run)
 
 
-@effort(quick=50, long=1_000)
+@effort(quick=50, long=600)
 def test_a_turn_that_is_taken_back_leaves_no_trace_and_can_be_planned_again(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -167,7 +167,7 @@ def test_a_turn_that_is_taken_back_leaves_no_trace_and_can_be_planned_again(exam
             assert normal(played.run) == planned
 
 
-@effort(quick=60, long=1_000)
+@effort(quick=60, long=600)
 def test_records_are_numbered_timed_and_caused_in_order(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -187,7 +187,7 @@ def test_records_are_numbered_timed_and_caused_in_order(examples: int) -> None:
                 effects.add(entry.more.effect)
 
 
-@effort(quick=60, long=1_000)
+@effort(quick=60, long=600)
 def test_a_thread_is_started_once_and_before_all_else(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -232,7 +232,7 @@ def rule(run: FoldedRun, entry: Entry) -> dict[str, str | None]:
     return root | {t.id: met(t.id) for t in others}
 
 
-@effort(quick=100, long=2_000)
+@effort(quick=100, long=1_200)
 def test_an_event_is_given_to_whom_the_rule_says(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -251,7 +251,7 @@ def test_an_event_is_given_to_whom_the_rule_says(examples: int) -> None:
                 assert run.end is not None or thread not in run.threads or run.threads[thread].born[0] == entry.seq
 
 
-@effort(quick=60, long=1_000)
+@effort(quick=60, long=600)
 def test_the_mailbox_holds_what_came_and_nobody_took(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:

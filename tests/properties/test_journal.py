@@ -44,7 +44,7 @@ class Both:
         return dict(self.plain), {key: set(value) for key, value in self.sets.items()}
 
 
-@effort(quick=120, long=4_000)
+@effort(quick=120, long=2_000)
 def test_undoing_to_a_mark_brings_back_what_was_there(examples: int) -> None:
     @holds(examples, steps)
     def law(history: list[tuple[str, int, int]]) -> None:
@@ -62,7 +62,7 @@ def test_undoing_to_a_mark_brings_back_what_was_there(examples: int) -> None:
             assert both.journal.mark() == mark
 
 
-@effort(quick=120, long=4_000)
+@effort(quick=120, long=2_000)
 def test_what_changed_since_a_mark_is_told_once_with_before_and_after(examples: int) -> None:
     @holds(examples, steps, steps)
     def law(first: list[tuple[str, int, int]], then: list[tuple[str, int, int]]) -> None:

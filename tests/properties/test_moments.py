@@ -23,7 +23,7 @@ delays = st.one_of(
 )
 
 
-@effort(quick=150, long=5_000)
+@effort(quick=150, long=2_000)
 def test_a_moment_is_told_in_the_first_millisecond_that_is_not_before_it(examples: int) -> None:
     @holds(examples, moments)
     def law(given: datetime) -> None:
@@ -31,21 +31,21 @@ def test_a_moment_is_told_in_the_first_millisecond_that_is_not_before_it(example
         assert timedelta(0) <= late < timedelta(milliseconds=1)
 
 
-@effort(quick=150, long=5_000)
+@effort(quick=150, long=2_000)
 def test_a_moment_is_the_same_in_every_zone(examples: int) -> None:
     @holds(examples, moments, zones)
     def law(given: datetime, zone: timezone) -> None:
         assert millis(given.astimezone(zone)) == millis(given)
 
 
-@effort(quick=200, long=5_000)
+@effort(quick=200, long=2_000)
 def test_a_millisecond_is_a_moment_and_back(examples: int) -> None:
     @holds(examples, instants)
     def law(at: int) -> None:
         assert millis(moment(at)) == at
 
 
-@effort(quick=250, long=5_000)
+@effort(quick=250, long=2_000)
 def test_a_delay_is_over_in_the_first_millisecond_that_is_not_before_its_end(examples: int) -> None:
     @holds(examples, st.integers(0, 4 * 10**12), delays)
     def law(at: int, seconds: float) -> None:
@@ -55,14 +55,14 @@ def test_a_delay_is_over_in_the_first_millisecond_that_is_not_before_its_end(exa
         assert given < asked + 1
 
 
-@effort(quick=150, long=5_000)
+@effort(quick=150, long=2_000)
 def test_a_longer_delay_and_a_later_beginning_are_never_over_before(examples: int) -> None:
     @holds(examples, st.tuples(*[st.integers(0, 4 * 10**12)] * 2), st.tuples(delays, delays))
     def law(ats: tuple[int, int], seconds: tuple[float, float]) -> None:
         assert due_after(min(ats), min(seconds)) <= due_after(max(ats), max(seconds))
 
 
-@effort(quick=200, long=5_000)
+@effort(quick=200, long=2_000)
 def test_so_many_milliseconds_are_so_many(examples: int) -> None:
     @holds(examples, st.integers(0, 10**9))
     def law(ms: int) -> None:
