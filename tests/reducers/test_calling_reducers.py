@@ -58,3 +58,34 @@ def test_a_reducer_is_tested_by_calling_it() -> None:
 
 def test_a_reducer_that_takes_a_context_gets_one_though_none_is_given() -> None:
     assert order(OrderState(), TimedOut("w")) == step(OrderState("expired"), fail("None did not come"))
+    seen: list[ReduceContext] = []
+
+    @shop.reducer("watcher", state=OrderState)
+    def watcher(state: OrderState, event: Paid, ctx: ReduceContext) -> OrderState:
+        seen.append(ctx)
+        return state
+
+    watcher(OrderState(), Paid("o1"))
+    assert seen == [ReduceContext(run_id="", thread="root", seq=1, at=0, wait=None, recorded=None)]
+
+
+def test_what_is_declared_is_still_the_function_it_was() -> None:
+    @shop.projection("count", state=OrderState)
+    def count(state: OrderState, event: Paid) -> OrderState:
+        return OrderState(event.order_id)
+
+    @shop.effect("pack")
+    def pack(request: str) -> Paid:
+        return Paid(request)
+
+    @shop.event("moved", version=2)
+    class Moved(Event):
+        pass
+
+    @shop.upcast("moved", to=2)
+    def moved(payload: dict[str, str]) -> dict[str, str]:
+        return {**payload, "to": "here"}
+
+    assert count(OrderState(), Paid("o1")) == OrderState("o1")
+    assert pack("o1") == Paid("o1")
+    assert moved({"a": "b"}) == {"a": "b", "to": "here"}

@@ -343,7 +343,7 @@ class Giving:
         (functools.partial(waiting), "a plain function, so that it can be replayed; I/O belongs in an effect"),
         (5, "5 is not a function"),
         ("reduce", "'reduce' is not a function"),
-        (dict, "signature"),
+        (dict, "has no signature to be read"),
     ],
 )
 def test_a_reducer_is_a_plain_function_of_a_state_and_registered_events(kind: str, function: Any, message: str) -> None:
@@ -462,7 +462,7 @@ async def yielding_later(request: str) -> AsyncIterator[Event]:
         (yielding, "a handler returns its events; to give some on the way, await ctx.emit(event)"),
         (yielding_later, "a handler returns its events; to give some on the way, await ctx.emit(event)"),
         ("ship", "'ship' is not a function"),
-        (dict, "signature"),
+        (dict, "has no signature to be read"),
     ],
 )
 def test_a_handler_takes_a_request_and_perhaps_a_context_and_returns(function: Any, message: str) -> None:
@@ -487,6 +487,11 @@ def test_a_handler_takes_a_request_and_perhaps_a_context_and_returns(function: A
 )
 def test_an_option_of_an_effect_that_cannot_be_is_named(options: Any, message: str) -> None:
     refused(lambda m: m.effect("ship", **options)(handler), message)
+
+
+def test_one_at_a_time_and_a_moment_of_time_are_options_that_can_be() -> None:
+    made = Module("desk").effect("ship", concurrency=1, timeout=0.001)(handler)
+    assert (made.concurrency, made.timeout) == (1, 0.001)
 
 
 def test_an_effect_runs_on_the_loop_when_its_handler_is_async() -> None:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -57,6 +57,18 @@ def test_a_moment_without_a_zone_is_refused_and_named(given: datetime) -> None:
     with pytest.raises(ValueError, match="has no time zone, so it is no moment; give it one, as in") as caught:
         millis(given)
     assert repr(given) in str(caught.value)
+
+
+class Nowhere(tzinfo):
+    """A zone that does not say where it is."""
+
+    def utcoffset(self, moment: datetime | None) -> None:
+        return None
+
+
+def test_a_zone_that_says_nothing_is_none() -> None:
+    with pytest.raises(ValueError, match="has no time zone"):
+        millis(datetime(2024, 1, 1, tzinfo=Nowhere()))
 
 
 @pytest.mark.parametrize("given", [5, "2024-01-01T00:00:00Z", date(2024, 1, 1), timedelta(1), None])
