@@ -62,8 +62,9 @@ def test_a_moment_without_a_zone_is_refused_and_named(given: datetime) -> None:
 class Nowhere(tzinfo):
     """A zone that does not say where it is."""
 
-    def utcoffset(self, moment: datetime | None) -> None:
-        return None
+    def utcoffset(self, moment: datetime | None) -> None: ...
+    def dst(self, moment: datetime | None) -> None: ...
+    def tzname(self, moment: datetime | None) -> None: ...
 
 
 def test_a_zone_that_says_nothing_is_none() -> None:
