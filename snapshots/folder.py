@@ -106,6 +106,10 @@ def make(path: str) -> None:
         return
     except FileNotFoundError:
         parent = os.path.dirname(os.path.abspath(path))
-        raise StoreError(f"{path}: there is no folder {parent} to make the store in. Make it first.") from None
+        if path and not os.path.isdir(parent):
+            raise StoreError(f"{path}: there is no folder {parent} to make the store in. Make it first.") from None
+        raise StoreError(
+            f"{path!r}: no folder of that name can be made. Give the path of a folder for the store."
+        ) from None
     except OSError as error:
         raise translated(error, path, "making the store's folder") from error

@@ -37,7 +37,10 @@ def _imported(name: str, app: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             here = [file.stem for file in Path.cwd().glob("*.py")]
-            raise UsageError(f"app {app!r}: there is no module {error.name!r}{_closest(error.name, here)}") from error
+            raise UsageError(
+                f"app {app!r}: there is no module {error.name!r} in this folder or on PYTHONPATH"
+                f"{_closest(error.name, here)}"
+            ) from error
         raise UsageError(_failed(app, error)) from error
     except (Exception, SystemExit) as error:
         raise UsageError(_failed(app, error)) from error

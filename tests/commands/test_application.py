@@ -47,7 +47,7 @@ def test_a_list_of_modules_or_one_alone_is_an_application(folder: Path, app: str
         ("kiosk", "it should be MODULE:ATTR"),
         (":modules", "it should be MODULE:ATTR"),
         ("kiosk:", "it should be MODULE:ATTR"),
-        ("kiosks:modules", "there is no module 'kiosks'; did you mean 'kiosk'?"),
+        ("kiosks:modules", "there is no module 'kiosks' in this folder or on PYTHONPATH; did you mean 'kiosk'?"),
         ("kiosk.inner:modules", "there is no module 'kiosk.inner'"),
         ("kiosk:module", "kiosk has no 'module'; did you mean 'modules'?"),
         ("kiosk:number", "that is a int; it should be a list of modules"),

@@ -10,6 +10,7 @@ import lmdb
 import msgspec
 import pytest
 
+from looms.snapshots import folder
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreError, StoreFormatError, StoreInUse, StoreNotFound
 from looms.snapshots.seals import seal
@@ -277,3 +278,9 @@ def test_who_can_only_read_cannot_read_beside_a_host_that_does_not_know_of_him(f
             say(reader)
             assert line(reader) == "closed"
             Store(folder).close()
+
+
+@pytest.mark.parametrize("path", ["", "/proc/looms-test"])
+def test_a_path_at_which_no_folder_can_be_is_refused_as_that(path: str) -> None:
+    with pytest.raises(StoreError, match="no folder of that name can be made"):
+        folder.make(path)
