@@ -3,11 +3,13 @@
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+FEW = 3  # files
 LIMIT = 120  # seconds for an asynchronous test that is not long: a promise that hangs is a promise broken
 
 
@@ -16,6 +18,13 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     """The event loop that an asynchronous test runs on: each one in turn."""
     backend: str = request.param
     return backend
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """How many processes share the tests: one for each core, but none where a few are done before those have begun."""
+    named = [Path(argument.partition("::")[0]) for argument in config.args]
+    few = all(path.suffix == ".py" for path in named) and len(named) <= FEW
+    return 0 if few or config.option.keyword else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
