@@ -27,7 +27,6 @@ from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.items import EffectAnswer, EffectGaveUp, Item, Letter
 from looms.reducers.plan import Undelivered
-from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows
 from looms.snapshots.rows import EffectRow
@@ -42,9 +41,10 @@ Place = tuple[int, EffectKey]
 class Pursued:
     """An outstanding effect in this process."""
 
-    __slots__ = ("ended", "hurry", "key", "number", "request", "row", "run_id", "scope", "thread")
+    __slots__ = ("ended", "hurry", "id", "key", "number", "request", "row", "run_id", "scope", "thread")
 
-    def __init__(self, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
+    def __init__(self, id: str, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
+        self.id = id
         self.run_id = run_id
         self.number = number
         self.key = key
@@ -54,10 +54,6 @@ class Pursued:
         self.ended = False
         self.scope: anyio.CancelScope | None = None
         self.hurry: anyio.Event | None = None
-
-    @property
-    def id(self) -> str:
-        return effect_id(self.run_id, *self.key)
 
 
 class Lane:
@@ -161,15 +157,15 @@ class Dispatcher:
         finally:
             self._tasks = None  # a commit that was being written may end after this, and ask for more
 
-    def begin(self, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
+    def begin(self, id: str, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
         """An effect is outstanding; it is run as soon as it may be."""
         if row.held:
             return
         effect = self._code.effects.get(row.effect)
         if effect is None:
-            logs.warning("no such effect", effect=row.effect, effect_id=effect_id(run_id, *key))
+            logs.warning("no such effect", effect=row.effect, effect_id=id)
             return
-        pursued = Pursued(run_id, number, key, row)
+        pursued = Pursued(id, run_id, number, key, row)
         self._pursued[(number, key)] = pursued
         lane = self._lanes.setdefault(row.effect, Lane(effect, lambda: self._freed.set()))
         if row.due is not None and row.due > self._clock.now():

@@ -4,20 +4,25 @@ import re
 
 from looms.actors.errors import UnknownEffect
 from looms.reducers.folded import EffectKey
+from looms.snapshots import effect_rows
+from looms.snapshots.rows import Head
 
-_ID = re.compile(r"(.+):(0|[1-9][0-9]{0,17}):(0|[1-9][0-9]{0,8})", re.DOTALL)
+_ID = re.compile(r".+:(0|[1-9][0-9]{0,17}):(0|[1-9][0-9]{0,8})(?:~[0-9]+)?", re.DOTALL)
 
 
-def effect_key(run_id: str, effect_id: str) -> EffectKey:
+def effect_key(head: Head, effect_id: str) -> EffectKey:
     """The effect of a run that an id means.
 
     Raises:
         UnknownEffect: it is no id of an effect of that run.
     """
     found = _ID.fullmatch(str(effect_id))
-    if found is None or found[1] != run_id:
-        raise UnknownEffect(f"{effect_id!r} is no effect of run {run_id}; their ids are {run_id}:SEQ:INDEX")
-    return int(found[2]), int(found[3])
+    if found is not None:
+        key = int(found[1]), int(found[2])
+        if effect_rows.id_of(head, *key) == str(effect_id):
+            return key
+    shape = f"{head.run_id}:SEQ:INDEX" + (f"~{head.number}, since a run before it had its id" if head.again else "")
+    raise UnknownEffect(f"{effect_id!r} is no effect of run {head.run_id}; their ids are {shape}")
 
 
 def not_outstanding(run_id: str, effect_id: str) -> UnknownEffect:

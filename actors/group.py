@@ -15,12 +15,12 @@ from looms.actors.cell import Cell, load_cell
 from looms.actors.cells import Cells
 from looms.actors.options import Options
 from looms.actors.requests import pack_answer
-from looms.reducers.folded import EffectKey, FoldedRun, Outstanding
+from looms.reducers.folded import EffectKey, Outstanding
 from looms.reducers.items import (
     pack_item,
 )
 from looms.reducers.registry import Registry
-from looms.snapshots import heads, inbox, requests
+from looms.snapshots import heads, history, inbox, requests
 from looms.snapshots.batch import Batch
 from looms.snapshots.rows import Head
 from looms.snapshots.view import View
@@ -47,11 +47,12 @@ class Before(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """An effect that a turn asked for."""
+    """An effect that a turn asked for, and the id that it has."""
 
     run_id: str
     number: int
     effect: Outstanding
+    id: str
 
 
 class Group:
@@ -147,7 +148,7 @@ class Group:
 
     def begin(self, head: Head) -> Cell:
         """The cell of a run that begins in this group; it is there for the others once it has a first record."""
-        return Cell(head, FoldedRun(head.run_id, head.number, head.definition))
+        return Cell(head, history.new_run(head))
 
     def ask(self, asked: Iterable[Asked]) -> None:
         """Have effects begin after the commit."""

@@ -178,7 +178,8 @@ class Host:
             self.dispatcher.end(number, key)
         for asked in group.asked.values():
             effect = asked.effect
-            self.dispatcher.begin(asked.run_id, asked.number, effect.key, EffectRow(effect.effect, held=effect.held))
+            row = EffectRow(effect.effect, held=effect.held)
+            self.dispatcher.begin(asked.id, asked.run_id, asked.number, effect.key, row)
         for number, key in group.hurried:
             self.dispatcher.hurry(number, key)
         for run_id in group.woken:
@@ -248,7 +249,8 @@ class Host:
                     with _left_out_if_damaged():
                         head, row = heads.head(view, place[0]), effect_rows.get(view, place)
                         if head is not None and row is not None:
-                            self.dispatcher.begin(head.run_id, place[0], place[1:], interrupted(row))
+                            id = effect_rows.id_of(head, *place[1:])
+                            self.dispatcher.begin(id, head.run_id, place[0], place[1:], interrupted(row))
                 after = places[-1]
             while numbers := inbox.runs(view, run):
                 for number in numbers:

@@ -24,8 +24,8 @@ from looms.reducers.events import Event
 from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer
 from looms.reducers.moments import due_after, is_seconds
-from looms.reducers.plan import Duplicate, Ignored, Outcome
-from looms.snapshots import effect_rows, removal
+from looms.reducers.plan import Duplicate, Ignored, Outcome, Undelivered
+from looms.snapshots import effect_rows, heads, removal
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -141,31 +141,31 @@ class Service:
         """Ask for an outstanding effect to end with these events, which may be none.
 
         Raises:
-            UnknownEffect: it is no id of an effect of that run.
+            UnknownRun, UnknownEffect: there is no such run, or it is no id of an effect of it.
             UnknownEvent, InvalidEvent: an event that cannot be recorded.
         """
         self._host.check_open()
         letters = tuple(letter_of(event, self._host.code) for event in events)
-        key = effect_key(run_id, effect_id)
+        with self._host.store.view() as view:
+            head = heads.find(view, checked_id(run_id, "run id"))
+        if head is None:
+            raise unknown(run_id)
+        key = effect_key(head, effect_id)
 
         def settled(outcome: Outcome) -> None:
-            if isinstance(outcome, Ignored):
+            if isinstance(outcome, Ignored | Undelivered):
                 raise not_outstanding(run_id, effect_id)
 
         call: Call[None] = Call(self._request, settled)
-        self._host.post(checked_id(run_id, "run id"), Posted(EffectAnswer(key, letters, to_caller=True), call))
+        self._host.post(run_id, Posted(EffectAnswer(key, letters, to_caller=True), call, head.number))
         return call
 
     def retry_effect(self, run_id: str, effect_id: str) -> Call[None]:
-        """Ask for an outstanding effect to be tried now.
-
-        Raises:
-            UnknownEffect: it is no id of an effect of that run.
-        """
-        key = effect_key(run_id, effect_id)
+        """Ask for an outstanding effect to be tried now."""
 
         def retry(group: Group) -> None:
-            number = _there(group, run_id).head.number
+            head = _there(group, run_id).head
+            number, key = head.number, effect_key(head, effect_id)
             row = effect_rows.get(group.reading, (number, *key))
             if row is None:
                 raise not_outstanding(run_id, effect_id)

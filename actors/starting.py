@@ -41,7 +41,7 @@ class Beginning(msgspec.Struct, frozen=True):
             else:
                 group.refuse(self.call, self._exists(there.head.definition, there.head.status))
             return
-        head = heads.new(group.batch, self.run_id, self.definition, group.now)
+        head = heads.new(group.reading, group.batch, self.run_id, self.definition, group.now)
         cell = group.begin(head)
         (outcome,) = take_turn(group, cell, [Posted(Start(self.input))])
         if isinstance(outcome, Refused):

@@ -39,7 +39,6 @@ from looms.reducers.plan import (
     Undelivered,
     plan,
 )
-from looms.reducers.records import effect_id
 from looms.snapshots import effect_rows, heads, history, inbox, keys, timers
 from looms.snapshots.timers import TimerKey
 
@@ -150,7 +149,7 @@ def _write(group: Group, cell: Cell, turn: Turn, mark: int, grace: Cancelling | 
     heads.put(group.batch, None if before.seq == 0 else before, cell.head)
     changed = index_rows.changes(run, mark, grace)
     index_rows.write(group.batch, group.reading, head.number, changed)
-    group.ask(Asked(run.run_id, head.number, effect) for effect in changed.asked)
+    group.ask(Asked(run.run_id, head.number, effect, run.effect_id(effect.key)) for effect in changed.asked)
     group.end((head.number, key) for key in changed.ended)
     group.set_timer(index_rows.first_due(changed))
     group.records += len(turn.entries)
@@ -281,7 +280,7 @@ def _warn_of_other_emission(group: Group, cell: Cell, item: Any) -> None:
                 "emitted otherwise than before",
                 run_id=cell.run.run_id,
                 effect=effect.effect,
-                effect_id=effect_id(cell.run.run_id, *effect.key),
+                effect_id=cell.run.effect_id(effect.key),
                 position=item.position,
                 seq=seq,
             )

@@ -39,7 +39,6 @@ from looms.reducers.lifecycle import (
     TimedOut,
 )
 from looms.reducers.moments import due_after
-from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
 
 
@@ -64,9 +63,7 @@ def arrivals(run: FoldedRun, item: Item, code: Registry, now: int) -> list[Arriv
             if effect in run.effects:
                 return _answer(run, item, run.effects[effect], code)
             if not item.final:
-                raise EffectOver(
-                    f"run {run.run_id}: effect {effect_id(run.run_id, *effect)} is over, and emits no more"
-                )
+                raise EffectOver(f"run {run.run_id}: effect {run.effect_id(effect)} is over, and emits no more")
             return []
         case EffectGaveUp(effect=effect):
             return [_failure(run, item, run.effects[effect])] if effect in run.effects else []
@@ -100,7 +97,7 @@ def _answer(run: FoldedRun, item: EffectAnswer, effect: Outstanding, code: Regis
         return []
     if item.final and not item.letters:
         more = More(cause=effect.key[0], effect=effect.key, final=True)
-        done = EffectCompleted(effect_id(run.run_id, *effect.key))
+        done = EffectCompleted(run.effect_id(effect.key))
         return [Arriving(EFFECT_COMPLETED, done, origin="effect", more=more)]
     more = More(cause=effect.key[0], thread=effect.thread, effect=effect.key)
     last = msgspec.structs.replace(more, final=item.final)
@@ -112,7 +109,7 @@ def _answer(run: FoldedRun, item: EffectAnswer, effect: Outstanding, code: Regis
 def _failure(run: FoldedRun, item: EffectGaveUp, effect: Outstanding) -> Arriving:
     _check_order(run, effect, item.position)
     more = More(cause=effect.key[0], thread=effect.thread, effect=effect.key, final=True)
-    id = effect_id(run.run_id, *effect.key)
+    id = run.effect_id(effect.key)
     event = EffectFailed(effect.effect, id, item.error, item.message, item.attempts)
     return Arriving(EFFECT_FAILED, event, origin="effect", more=more, only=run.threads[effect.thread])
 

@@ -10,6 +10,7 @@ import msgspec
 from looms.reducers.entries import Entry
 from looms.reducers.journal import Groups, Journal, Table
 from looms.reducers.open_waits import OpenWaits
+from looms.reducers.records import effect_id
 
 ROOT = "root"
 
@@ -66,12 +67,14 @@ class FoldedRun:
         run_id: the run's id.
         number: the run's number in its store.
         definition: the root's definition.
+        again: another run had its id before, and was deleted.
     """
 
-    def __init__(self, run_id: str, number: int, definition: str) -> None:
+    def __init__(self, run_id: str, number: int, definition: str, *, again: bool = False) -> None:
         self.run_id = run_id
         self.number = number
         self.definition = definition
+        self.again = again
         self.journal = Journal()
         self.threads: Table[str, Thread] = Table(self.journal)
         self.children: Groups[str, str] = Groups(self.journal)
@@ -102,6 +105,10 @@ class FoldedRun:
     def cancelling(self) -> Cancelling | None:
         """The grace that the run was given, while it lasts."""
         return self._once.get("cancelling")
+
+    def effect_id(self, key: EffectKey) -> str:
+        """The id of an effect that it asked for."""
+        return effect_id(self.run_id, *key, self.number if self.again else None)
 
     @property
     def root(self) -> Thread:

@@ -50,13 +50,19 @@ class Record(msgspec.Struct, frozen=True):
     final: bool
 
 
-def effect_id(run_id: str, seq: int, index: int) -> str:
-    """The id of the effect that was asked for as this instruction of this record."""
-    return f"{run_id}:{seq}:{index}"
+def effect_id(run_id: str, seq: int, index: int, number: int | None = None) -> str:
+    """The id of the effect that was asked for as this instruction of this record.
+
+    Args:
+        run_id, seq, index: the run, the record, the instruction's place in it.
+        number: the run's number in its store, where another run had the id before; None where none had. (What then
+            stands behind the last colon is no plain number, so it is no other run's effect, whatever ids runs have.)
+    """
+    return f"{run_id}:{seq}:{index}" if number is None else f"{run_id}:{seq}:{index}~{number}"
 
 
-def record(entry: Entry, run_id: str) -> Record:
-    """An entry of a run, as users see it."""
+def record(entry: Entry, run_id: str, *, again: bool = False) -> Record:
+    """An entry of a run, as users see it; ``again``: another run had its id before."""
     row, more = entry.row, entry.more
     return Record(
         seq=row.seq,
@@ -70,7 +76,7 @@ def record(entry: Entry, run_id: str) -> Record:
         thread=more.thread,
         origin=row.origin,
         key=more.key,
-        effect_id=effect_id(run_id, *more.effect) if more.effect else None,
+        effect_id=effect_id(run_id, *more.effect, row.run if again else None) if more.effect else None,
         decisions=entry.decisions,
         instructions=entry.instructions,
         satisfied=more.satisfied,

@@ -6,7 +6,7 @@ import msgspec
 
 from looms.reducers.folded import FoldedRun
 from looms.reducers.instructions import Instruction
-from looms.reducers.records import Record, effect_id, record
+from looms.reducers.records import Record, record
 
 
 class ThreadState(msgspec.Struct, frozen=True):
@@ -97,10 +97,8 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
         state=run.root.state,
         threads={t.id: ThreadState(t.id, t.kind, t.parent, t.state) for t in threads},
         waits=tuple(WaitState(w.id, w.thread, w.types, w.match, w.due, w.group) for w in waits),
-        effects=tuple(
-            EffectState(effect_id(run.run_id, *e.key), e.effect, e.thread, e.request, e.held) for e in effects
-        ),
-        mailbox=tuple(record(run.mailbox[seq], run.run_id) for seq in sorted(run.mailbox)),
+        effects=tuple(EffectState(run.effect_id(e.key), e.effect, e.thread, e.request, e.held) for e in effects),
+        mailbox=tuple(record(run.mailbox[seq], run.run_id, again=run.again) for seq in sorted(run.mailbox)),
         output=end.output if end else None,
         error=suspended if suspended is not None else (end.error if end else None),
     )

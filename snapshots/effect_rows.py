@@ -2,15 +2,21 @@
 
 import msgspec
 
+from looms.reducers.records import effect_id
 from looms.snapshots.batch import Batch
 from looms.snapshots.packing import pair, place, read_place
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import EffectRow, decode, encode
+from looms.snapshots.rows import EffectRow, Head, decode, encode
 from looms.snapshots.tables import EFFECTS
 
 EffectKey = tuple[int, int, int]  # run, seq, index
 
 _effect = msgspec.msgpack.Decoder(EffectRow)
+
+
+def id_of(head: Head, seq: int, index: int) -> str:
+    """Return the id of the effect that a run asked for there: what `EffectContext.effect_id` is."""
+    return effect_id(head.run_id, seq, index, head.number if head.again else None)
 
 
 def put(batch: Batch, key: EffectKey, row: EffectRow) -> None:

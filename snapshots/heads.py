@@ -6,6 +6,7 @@ from itertools import islice
 
 import msgspec
 
+from looms.snapshots import former
 from looms.snapshots.batch import Batch
 from looms.snapshots.packing import after, read_u64, u64
 from looms.snapshots.reading import Reading
@@ -59,9 +60,13 @@ def find(reading: Reading, run_id: str) -> Head | None:
     return None if number is None else head(reading, number)
 
 
-def new(batch: Batch, run_id: str, definition: str, at: int) -> Head:
-    """Return the head of a new run, with a number of its own, no records yet, running. Nothing is written."""
-    return Head(batch.next_run(), run_id, definition, "running", 0, at, at)
+def new(reading: Reading, batch: Batch, run_id: str, definition: str, at: int) -> Head:
+    """Return the head of a new run, with a number of its own, no records yet, running. Nothing is written.
+
+    `reading` is read through the batch (`batch.over(view)`): a run of this id may be removed in it.
+    """
+    again = former.had(reading, run_id)
+    return Head(batch.next_run(), run_id, definition, "running", 0, at, at, again=again)
 
 
 def put(batch: Batch, old: Head | None, new: Head) -> None:

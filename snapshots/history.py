@@ -25,6 +25,11 @@ class Loaded(msgspec.Struct, frozen=True):
     snapshot: int
 
 
+def new_run(head: Head) -> FoldedRun:
+    """A run before its first record."""
+    return FoldedRun(head.run_id, head.number, head.definition, again=head.again)
+
+
 def load(reading: Reading, head: Head, code: Registry | None, upto: int | None = None) -> Loaded:
     """Bring a run back as of a seq.
 
@@ -87,7 +92,7 @@ def snapshot(batch: Batch, run: FoldedRun, code: Registry) -> None:
 def _newest(reading: Reading, head: Head, code: Registry | None, last: int) -> Loaded:
     """The run as of the newest snapshot at or before a seq that fits today's code, or as of nothing."""
     for seq in snapshot_rows.seqs_down(reading, head.number, last):
-        run = FoldedRun(head.run_id, head.number, head.definition)
+        run = new_run(head)
         try:
             info = snapshot_rows.get(reading, head.number, seq)
             if info is None or (code is not None and not fits(info.fingerprints, code)):
@@ -97,7 +102,7 @@ def _newest(reading: Reading, head: Head, code: Registry | None, last: int) -> L
         except (msgspec.MsgspecError, Unfit, StoreFormatError):
             continue  # a snapshot is never the only copy of anything: an older one, or the log, has it too
         return Loaded(run, seq)
-    return Loaded(FoldedRun(head.run_id, head.number, head.definition), 0)
+    return Loaded(new_run(head), 0)
 
 
 def _entry(reading: Reading, head: Head, seq: int, data: bytes, code: Registry | None) -> Entry:

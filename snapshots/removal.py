@@ -8,7 +8,7 @@ A finished run has no waits, timers or effects; the rows of the latter two would
 
 from collections.abc import Iterator
 
-from looms.snapshots import heads, log
+from looms.snapshots import former, heads, log
 from looms.snapshots.batch import Batch
 from looms.snapshots.packing import read_u64, u64
 from looms.snapshots.reading import Reading
@@ -19,8 +19,9 @@ _BY_RUN = (SNAPSHOTS, BODIES, INBOX, KEYS, EFFECTS)
 
 
 def begin(batch: Batch, head: Head) -> None:
-    """Hide a run and note that it is to be removed. `head` is as stored, and finished."""
+    """Hide a run, and note that it is to be removed and that its id was used. `head` is as stored, and finished."""
     heads.hide(batch, head)
+    former.note(batch, head.run_id)
     batch.put(REMOVALS, u64(head.number))
     # The run's extents name its places in the log until the end; nobody else's record may get into one of them.
     batch.pin_position()

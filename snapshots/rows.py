@@ -53,6 +53,7 @@ class Head(Row, frozen=True):
 
     `seq` is the last record's, 0 before the first. `tail` tells where the most recent records are; where older
     ones are is in the table `extents`. `status` is one of `looms.snapshots.heads.STATUSES`. Times are milliseconds.
+    `again`: a run of this id was removed before it began, so the ids of its effects end in its number.
     """
 
     number: Number
@@ -64,6 +65,7 @@ class Head(Row, frozen=True):
     updated_at: int
     error: str | None = None
     tail: tuple[Extent, ...] = ()
+    again: bool = False
 
 
 class SnapshotInfo(Row, frozen=True):

@@ -63,6 +63,7 @@ def run_of(effect: str) -> str:
         UsageError: it is no effect's id.
     """
     run, *rest = effect.rsplit(":", 2)
-    if len(rest) != 2 or not run or not all(number.isascii() and number.isdigit() for number in rest):
+    numbers = ":".join(rest)
+    if not run or not re.fullmatch("[0-9]+:[0-9]+(~[0-9]+)?", numbers):
         raise UsageError(f"{effect!r} is no effect's id; one looks like RUN:SEQ:INDEX, and `looms show RUN` lists them")
     return run

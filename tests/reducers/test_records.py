@@ -92,6 +92,8 @@ def test_no_two_effects_look_alike_whatever_the_runs_are_called(
     one: str, other: str, a: int, b: int, c: int, d: int
 ) -> None:
     assert (effect_id(one, a, b) == effect_id(other, c, d)) == ((one, a, b) == (other, c, d))
+    assert effect_id(one, a, b, 7) != effect_id(other, c, d)
+    assert effect_id(one, a, b, 7) != effect_id(other, c, d, 8)
 
 
 @given(st.binary(max_size=60))

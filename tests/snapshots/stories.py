@@ -26,7 +26,7 @@ def a_store() -> Iterator[Store]:
 
 def start(batch: Batch, run_id: str, records: Sequence[bytes] = (b"started",), definition: str = "order") -> Head:
     """Put a new run into a batch, with its first records. Returns its head."""
-    head = batch.append(heads.new(batch, run_id, definition, AT), records)
+    head = batch.append(Head(batch.next_run(), run_id, definition, "running", 0, AT, AT), records)
     heads.put(batch, None, head)
     return head
 

@@ -98,7 +98,8 @@ def test_the_listing_is_written_only_when_the_status_changes(store: Store) -> No
 
 def test_a_status_that_is_none_and_a_name_with_nul_are_refused(store: Store) -> None:
     batch = store.new_batch()
-    head = heads.new(batch, "r1", "order", AT)
+    with store.view() as view:
+        head = heads.new(view, batch, "r1", "order", AT)
     with pytest.raises(ValueError, match="'paused' is no status; one of running, "):
         heads.put(batch, None, msgspec.structs.replace(head, status="paused"))
     with pytest.raises(ValueError, match="NUL"):

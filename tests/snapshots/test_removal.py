@@ -11,7 +11,7 @@ from looms.snapshots.rows import EffectRow, Head, SnapshotInfo
 from looms.snapshots.store import Store
 from tests.snapshots.stories import a_store, contents, everything, start, turn
 
-KEPT = {"meta", "commits"}
+KEPT = {"meta", "commits", "former"}
 
 
 def a_life(store: Store, names: list[str], turns: int) -> list[Head]:
