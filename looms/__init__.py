@@ -67,12 +67,14 @@ from looms.reducers.lifecycle import (
 from looms.reducers.modules import Module
 from looms.reducers.records import Record
 from looms.reducers.state import State
+from looms.reducers.verifying import Divergence
 from looms.reducers.views import EffectState, Replay, RunState, ThreadState, WaitState
 from looms.run import Run
 from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
 from looms.summaries import Commit, RunSummary, Snapshot, Turn
+from looms.verifying import Verification
 
 MINUTE = 60
 HOUR = 3_600
@@ -89,6 +91,7 @@ __all__ = [
     "Clock",
     "Commit",
     "Definition",
+    "Divergence",
     "Effect",
     "EffectContext",
     "EffectFailed",
@@ -145,6 +148,7 @@ __all__ = [
     "UnknownEffect",
     "UnknownEvent",
     "UnknownRun",
+    "Verification",
     "WaitState",
     "WrongThread",
     "cancel",

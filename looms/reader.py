@@ -21,6 +21,7 @@ from looms.run_reading import RunReading
 from looms.snapshots.environment import Environment
 from looms.snapshots.view import View
 from looms.summaries import Commit, RunSummary
+from looms.verifying import Verification, verify
 
 LOOK = 1.0  # seconds between looks for a host
 
@@ -89,6 +90,16 @@ class Reader:
     def commits(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Commit]:
         """Everything that was recorded, commit by commit; as ``Runtime.commits``."""
         return read_commits(self, after, follow)
+
+    async def verify(self, run_id: str) -> Verification:
+        """Put a run's log to today's code, and say where it would decide otherwise; as ``Runtime.verify``.
+
+        Raises:
+            UnknownRun: there is no such run.
+            ModuleError: the reader was given no modules.
+            StoreFormatError: a record is damaged or missing.
+        """
+        return await verify(self, run_id)
 
     @property
     def code(self) -> Registry | None:

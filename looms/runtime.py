@@ -27,6 +27,7 @@ from looms.snapshots.environment import Durability
 from looms.snapshots.store import Store
 from looms.snapshots.view import View
 from looms.summaries import Commit, RunSummary
+from looms.verifying import Verification, verify
 
 S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
@@ -216,6 +217,23 @@ class Runtime:
             follow: go on with the commits from now on.
         """
         return read_commits(self, after, follow)
+
+    async def verify(self, run_id: str) -> Verification:
+        """Put a run's log to today's code, record by record, and say where it would decide otherwise.
+
+        Nothing is written. A run that goes on meanwhile is verified up to where it was.
+
+        Args:
+            run_id: the run.
+
+        Returns:
+            Whether each decision would be the same, and the first that would not.
+
+        Raises:
+            UnknownRun: there is no such run.
+            StoreFormatError: a record is damaged or missing.
+        """
+        return await verify(self, run_id)
 
     @property
     def host(self) -> Host:

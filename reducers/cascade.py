@@ -78,10 +78,15 @@ class Cascade:
         now: the time, in milliseconds since 1970.
         most_records: how many records there may be.
         most_kept: how many events the mailbox may hold.
+
+    Attributes:
+        entries: the records.
+        deciding: the thread that was asked last.
     """
 
     def __init__(self, run: FoldedRun, code: Registry, now: int, most_records: int, most_kept: int) -> None:
         self.entries: list[Entry] = []
+        self.deciding: str | None = None
         self._run = run
         self._code = code
         self._now = now
@@ -115,19 +120,29 @@ class Cascade:
     def _arrive(self, arriving: Arriving) -> None:
         only = arriving.only
         if only is None or (self._run.end is None and self._run.is_alive(only)):
-            self._record(arriving)
+            self.record(arriving)
 
     def _look_in_mailbox(self, key: WaitKey) -> None:
         """Let a wait that is still open take the oldest event in the mailbox that meets it."""
         wait = self._run.waits.by_key.get(key)
-        if wait is None or not self._run.mailbox:
-            return
+        mail = self.mail_for(wait) if wait is not None else None
+        if wait is not None and mail is not None:
+            self.record(Arriving(TAKEN, Taken(mail.seq), more=More(cause=key[0], thread=wait.thread)), wait)
+
+    def mail_for(self, wait: OpenWait) -> Entry | None:
+        """The oldest event in the mailbox that meets a wait.
+
+        Raises:
+            ReducerError: today's code cannot read it.
+        """
+        if not self._run.mailbox:
+            return None
         names = {name for type in wait.types for name in self._code.event_named(type).names}
         for seq in sorted(self._run.mailbox):
             mail = self._run.mailbox[seq]
             if mail.row.type in names and mail.more.thread in (None, wait.thread) and self._meets(mail, wait):
-                self._record(Arriving(TAKEN, Taken(seq), more=More(cause=key[0], thread=wait.thread)), wait)
-                return
+                return mail
+        return None
 
     def _meets(self, mail: Entry, wait: OpenWait) -> bool:
         """Whether an event in the mailbox meets a wait; it can be read then.
@@ -141,8 +156,16 @@ class Cascade:
             kind = self._run.threads[wait.thread].kind
             raise self._failure(error, kind, self._run.seq + 1, mail.row.type) from error
 
-    def _record(self, arriving: Arriving, taking: OpenWait | None = None) -> None:
-        """Record one event: find who gets it, let them decide, and do what they decided."""
+    def record(self, arriving: Arriving, taking: OpenWait | None = None) -> Entry:
+        """Record one event: find who gets it, let them decide, and do what they decided.
+
+        Args:
+            arriving: the event. What follows from it is queued.
+            taking: the wait that takes it from the mailbox, if it is there.
+
+        Raises:
+            ReducerError, MailboxFull: as for ``play``.
+        """
         run, kind = self._run, arriving.kind
         seq = run.seq + 1
         if len(self.entries) >= self._most_records:
@@ -181,6 +204,7 @@ class Cascade:
         elif is_kept(row.origin, row.type) and run.end is None:
             self._keep(entry)
         self.entries.append(entry)
+        return entry
 
     def _keep(self, entry: Entry) -> None:
         if len(self._run.mailbox) >= self._most_kept:
@@ -226,6 +250,7 @@ class Cascade:
     ) -> list[tuple[WireInstruction, Instruction]]:
         """Let a thread take an event: its new state, what it asks for, and what follows from that."""
         ctx = ReduceContext(self._run.run_id, thread.id, row.seq, row.at, wait.id if wait else None)
+        self.deciding = thread.id
         try:
             definition = self._code.definition(thread.kind)
             answer = self._answer(definition, thread, event, ctx)

@@ -54,6 +54,20 @@ def load(reading: Reading, head: Head, code: Registry | None, upto: int | None =
     return loaded
 
 
+def stored(reading: Reading, head: Head, code: Registry, seq: int) -> FoldedRun | None:
+    """The run as the snapshot at exactly a seq has it; None where that does not fit today's code, or cannot be read."""
+    run = FoldedRun(head.run_id, head.number, head.definition)
+    try:
+        info = snapshot_rows.get(reading, head.number, seq)
+        if info is None or not fits(info.fingerprints, code):
+            return None
+        body = snapshot_rows.body(reading, head.number, seq)
+        restore(body, run, code, lambda at: entry(reading, head, at, code))
+    except (msgspec.MsgspecError, Unfit, StoreFormatError):
+        return None
+    return run
+
+
 def entries(
     reading: Reading, head: Head, code: Registry | None, first: int = 1, last: int | None = None
 ) -> Iterator[Entry]:
@@ -64,6 +78,15 @@ def entries(
     """
     for seq, data in log.records(reading, head, first, last):
         yield _entry(reading, head, seq, data, code)
+
+
+def page(reading: Reading, head: Head, code: Registry | None, first: int, last: int) -> list[Entry]:
+    """A page of a run's records from ``first`` on; the next one begins behind its last. None only behind ``last``.
+
+    Raises:
+        StoreFormatError: one is damaged or missing.
+    """
+    return [_entry(reading, head, seq, data, code) for seq, data in log.page(reading, head, first, last)]
 
 
 def entry(reading: Reading, head: Head, seq: int, code: Registry | None) -> Entry:

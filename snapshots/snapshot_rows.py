@@ -58,6 +58,11 @@ def seqs_down(reading: Reading, run: int, seq: int) -> Iterator[int]:
     return (read_pair(key)[1] for key in reading.keys(SNAPSHOTS, pair(run, 0), pair(run, seq + 1), reverse=True))
 
 
+def seqs(reading: Reading, run: int, first: int, last: int) -> list[int]:
+    """Return the seqs from `first` to `last` that have snapshots, without reading them."""
+    return [read_pair(key)[1] for key in reading.keys(SNAPSHOTS, pair(run, first), pair(run, last + 1))]
+
+
 def newest(reading: Reading, run: int, seq: int) -> tuple[int, SnapshotInfo] | None:
     """Return (seq, info) of the newest snapshot at or before `seq`; None when there is none."""
     return next(down(reading, run, seq), None)

@@ -78,6 +78,23 @@ async def test_a_hundred_thousand_records_are_folded_anew_in_little_memory(
         assert traced() < 16
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_log_is_verified_in_little_memory(path: Path, traced: Callable[[], float]) -> None:
+    records = RECORDS // 10
+    async with Runtime(path, modules=MODULES, durability="relaxed", snapshot_every=1_000) as rt:
+        run = await rt.start(till, OPEN, run_id="t1")
+        for _ in range(records // 1_000):
+            await run.signal(*(Paid() for _ in range(1_000)))
+    calls.clear()
+    tracemalloc.reset_peak()
+    before = traced()
+    async with Reader(path, modules=MODULES) as reader:
+        found = await reader.verify("t1")
+        assert (found.ok, found.records, found.snapshots) == (True, records + 1, records // 1_000)
+    calls.clear()
+    assert traced() - before < 4
+
+
 async def test_a_projection_over_a_long_log_is_right(store: Path) -> None:
     async with Reader(store, modules=MODULES) as reader:
         assert await project(reader) == RECORDS
