@@ -73,7 +73,7 @@ from looms.run import Run
 from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
-from looms.summaries import Commit, RunSummary, Snapshot, Turn
+from looms.summaries import Commit, Exported, RunSummary, Snapshot, Turn
 from looms.verifying import Verification
 
 MINUTE = 60
@@ -98,6 +98,7 @@ __all__ = [
     "EffectOver",
     "EffectState",
     "Event",
+    "Exported",
     "Instruction",
     "InvalidEvent",
     "InvalidInput",

@@ -1,18 +1,20 @@
 """Reading a store that another process may be writing."""
 
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import anyio
 
 from looms.actors.background import background
+from looms.actors.clock import SystemClock
 from looms.actors.doorbell import ring
 from looms.actors.errors import RuntimeClosed
 from looms.actors.followers import Followers, NextCommit
 from looms.commits import read_commits
+from looms.exporting import chosen, export
 from looms.listing import list_runs
 from looms.reducers.definitions import Definition
 from looms.reducers.modules import Module
@@ -20,7 +22,7 @@ from looms.reducers.registry import Registry
 from looms.run_reading import RunReading
 from looms.snapshots.environment import Environment
 from looms.snapshots.view import View
-from looms.summaries import Commit, RunSummary
+from looms.summaries import Commit, Exported, RunSummary
 from looms.verifying import Verification, verify
 
 LOOK = 1.0  # seconds between looks for a host
@@ -100,6 +102,36 @@ class Reader:
             StoreFormatError: a record is damaged or missing.
         """
         return await verify(self, run_id)
+
+    async def export_runs(
+        self,
+        target: str | os.PathLike[str] | IO[bytes],
+        run_ids: Iterable[str] | None = None,
+        *,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        status: str | None = None,
+        progress: Callable[[Exported], None] | None = None,
+    ) -> Exported:
+        """Write runs as lines of JSON, with all that ``Runtime.import_runs`` needs to have the same runs elsewhere.
+
+        Each run is written as of the seq that it has when its turn comes; whoever writes the store may go on.
+
+        Args:
+            target: a file's path, which appears when it is complete and on disk (``.gz`` at its end compresses it), or
+                something binary with ``write``.
+            run_ids: these runs; all without. An export of all has the kept events and the publications' keys too.
+            definition, status: of all, those of this definition and with this status only.
+            progress: is told now and then how far it is.
+
+        Returns:
+            How much was written.
+
+        Raises:
+            UnknownRun: a run of these is not there.
+            InvalidInput: the file is there already, or the choice cannot be meant.
+            OSError: the file cannot be written.
+        """
+        return await export(self, target, chosen(run_ids, definition, status), SystemClock().now(), progress)
 
     @property
     def code(self) -> Registry | None:

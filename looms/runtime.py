@@ -1,10 +1,10 @@
 """The runtime: a store with the host that serves it, inside an application."""
 
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import IO, Any, Literal, Self, TypeVar, overload
 
 from looms.actors.clock import Clock, SystemClock
 from looms.actors.errors import RuntimeClosed
@@ -15,6 +15,7 @@ from looms.actors.publishing import Published
 from looms.actors.service import Service
 from looms.actors.serving import serve
 from looms.commits import read_commits
+from looms.exporting import chosen, export
 from looms.listing import list_runs
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
@@ -26,7 +27,7 @@ from looms.run import Run
 from looms.snapshots.environment import Durability
 from looms.snapshots.store import Store
 from looms.snapshots.view import View
-from looms.summaries import Commit, RunSummary
+from looms.summaries import Commit, Exported, RunSummary
 from looms.verifying import Verification, verify
 
 S = TypeVar("S", bound=State)
@@ -234,6 +235,19 @@ class Runtime:
             StoreFormatError: a record is damaged or missing.
         """
         return await verify(self, run_id)
+
+    async def export_runs(
+        self,
+        target: str | os.PathLike[str] | IO[bytes],
+        run_ids: Iterable[str] | None = None,
+        *,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        status: str | None = None,
+        progress: Callable[[Exported], None] | None = None,
+    ) -> Exported:
+        """Write runs as lines of JSON, with all that ``import_runs`` needs.
+        As ``Reader.export_runs``."""
+        return await export(self, target, chosen(run_ids, definition, status), self.clock.now(), progress)
 
     @property
     def host(self) -> Host:

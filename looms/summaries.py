@@ -14,6 +14,19 @@ class RunSummary(msgspec.Struct, frozen=True):
     updated_at: int
 
 
+class Exported(msgspec.Struct, frozen=True):
+    """What was exported.
+
+    Attributes:
+        runs, records: how many, whole.
+        incomplete: the ids of runs that are damaged, or were deleted meanwhile; an import passes them over.
+    """
+
+    runs: int
+    records: int
+    incomplete: tuple[str, ...] = ()
+
+
 class Turn(msgspec.Struct, frozen=True):
     """The records that one run got in a commit."""
 

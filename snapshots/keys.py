@@ -13,6 +13,14 @@ def put(batch: Batch, run: int, key: str, answer: bytes) -> None:
     batch.put(KEYS, u64(run) + key.encode(), answer)
 
 
+def page(reading: Reading, run: int, after: str = "", limit: int = 256) -> list[tuple[str, bytes]]:
+    """Return at most `limit` (key, answer) of a run, those behind the key `after`, in the order of their bytes."""
+    low = u64(run) + after.encode() + (b"\0" if after else b"")
+    return [
+        (key[8:].decode(errors="replace"), answer) for key, answer in reading.scan(KEYS, low, u64(run + 1), limit=limit)
+    ]
+
+
 def get(reading: Reading, run: int, key: str) -> bytes | None:
     """Return what was answered to the first call with this key; None when there was none."""
     return reading.get(KEYS, u64(run) + key.encode())

@@ -11,6 +11,7 @@ import typer
 from looms.commands.cancel import cancel, delete, resume
 from looms.commands.demo import demo
 from looms.commands.events import events
+from looms.commands.export import export
 from looms.commands.host import host
 from looms.commands.mend import retry, settle
 from looms.commands.replay import replay
@@ -25,6 +26,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots},
     "Drive": {"start": start, "signal": signal, "publish": publish},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
+    "Keep": {"export": export},
 }
 
 

@@ -9,7 +9,7 @@ import io
 import os
 import select
 import sys
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from rich.console import Console, RenderableType
@@ -43,6 +43,11 @@ class Output:
     def live(self) -> bool:
         """Whether somebody looks at a terminal."""
         return self._console.is_terminal
+
+    @property
+    def binary(self) -> IO[bytes]:
+        """Where results go, for those that are bytes."""
+        return self._bytes
 
     def line(self, value: Any) -> None:
         """Print a value as a line of JSON."""

@@ -1,0 +1,64 @@
+"""`looms export`: runs as lines of JSON, in a file or on stdout."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from looms import Exported
+from looms.commands.runs import Status
+from looms.commands.session import Session
+from looms.commands.settings import UsageError
+from looms.commands.texts import named, printable
+from looms.reducers.errors import LoomsError
+
+RunsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[RUN...]", help="These runs; all without.", show_default=False)
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write here; .gz at its end compresses it. Else to stdout."),
+]
+
+
+async def export(
+    session: Session,
+    run: RunsArgument = None,
+    definition: Annotated[str | None, typer.Option(metavar="NAME", help="Only runs of this definition.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only runs that are so.")] = None,
+    output: OutputOption = None,
+) -> None:
+    """Write runs as lines of JSON, for `looms import`: their records, and all that is outstanding."""
+    if run and (definition or status):
+        raise UsageError("runs, or --definition and --status; not both")
+    ids = [session.id(one) for one in run] if run else None
+    async with session.reader() as reader:
+        done = await reader.export_runs(
+            output if output is not None else session.out.binary,
+            ids,
+            definition=definition,
+            status=status.value if status else None,
+        )
+    if output is not None:
+        _tell(session, output, done)
+    if done.incomplete:
+        raise LoomsError(
+            f"{len(done.incomplete)} of the runs could not be exported whole, and an import passes them over: "
+            f"{', '.join(map(named, done.incomplete[:10]))}{' ...' if len(done.incomplete) > 10 else ''}. "
+            "They are damaged (looms check tells more), or were deleted meanwhile"
+        )
+
+
+def _tell(session: Session, output: Path, done: Exported) -> None:
+    size = output.stat().st_size
+    if session.out.json:
+        session.out.line({"file": str(output), "runs": done.runs, "records": done.records, "bytes": size})
+    else:
+        session.out.show(
+            f"{counted(done.runs, 'run')} with {counted(done.records, 'record')} in {printable(str(output))}"
+        )
+
+
+def counted(count: int, of: str) -> str:
+    """So many of something: `1 run`, `12,000 runs`."""
+    return f"{count:,} {of}{'' if count == 1 else 's'}"

@@ -1,0 +1,279 @@
+"""Exporting: the runs of a store as lines of JSON, page by page: each page is read in a view of its own.
+
+A run is exported as of the seq that it has when its turn comes; so are its effects and its messages, which stand before
+its records. A host may go on beside it: what is in a log does not change any more.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+import anyio
+import anyio.to_thread
+import msgspec
+from anyio import lowlevel
+
+from looms.actors.jobs import unknown
+from looms.export_files import ExportFile, Target
+from looms.reducers.errors import InvalidInput, closest
+from looms.reducers.exact_json import as_json
+from looms.reducers.ids import checked_id
+from looms.reducers.items import Delivery, pack_item, unpack_item
+from looms.reducers.portable import (
+    FORMAT,
+    EffectLine,
+    Header,
+    Incomplete,
+    KeptLine,
+    MessageLine,
+    PublicationLine,
+    RunLine,
+    line,
+    record_line,
+)
+from looms.snapshots import effect_rows, heads, inbox, keys, log, retained
+from looms.snapshots.errors import StoreFormatError
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head
+from looms.source import Source
+from looms.summaries import Exported
+
+BYTES = 1 << 20  # of lines in a page, about
+RUNS = 256  # looked up at once
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """Which runs are exported.
+
+    Attributes:
+        run_ids: these; None: all.
+        definition, status: of all, those of this definition and with this status only.
+    """
+
+    run_ids: tuple[str, ...] | None = None
+    definition: str | None = None
+    status: str | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether it is the whole store: then what belongs to no run is exported too."""
+        return self.run_ids is None and self.definition is None and self.status is None
+
+
+def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None) -> Chosen:
+    """Which runs somebody asks for.
+
+    Raises:
+        InvalidInput: ids that are none, a status that there is not, or both ids and a choice among all.
+    """
+    name = getattr(definition, "name", definition)
+    if name is not None and not isinstance(name, str):
+        raise InvalidInput(f"definition={definition!r}; give a reducer as @module.reducer left it, or its name")
+    if status is not None and status not in heads.STATUSES:
+        hint = closest(str(status), heads.STATUSES)
+        raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
+    if run_ids is None:
+        return Chosen(None, name, status)
+    if isinstance(run_ids, str):
+        raise InvalidInput(f"run_ids={run_ids!r}; give a list of ids")
+    if name is not None or status is not None:
+        raise InvalidInput("run ids, or a definition or status; not both")
+    return Chosen(tuple(dict.fromkeys(checked_id(id, "run id") for id in run_ids)))
+
+
+class Walk:
+    """Walks the runs that were chosen.
+
+    Args:
+        chosen: which runs.
+        at: when it begins, in milliseconds since 1970.
+
+    Attributes:
+        runs, records: how many were exported whole so far.
+        incomplete: the ids of runs that are damaged, or were deleted meanwhile: what is exported of them is not all.
+    """
+
+    def __init__(self, chosen: Chosen, at: int) -> None:
+        self._chosen = chosen
+        self._at = at
+        self._begun = False
+        self._next: deque[int] = deque()  # numbers of runs
+        self._ids = deque(chosen.run_ids or ())
+        self._last = 0
+        self._head: Head | None = None
+        self._seq = 0
+        self._rest: tuple[int, str] | None = (0, "") if chosen.everything else None
+        self._over = False
+        self.runs = 0
+        self.records = 0
+        self.incomplete: list[str] = []
+
+    @property
+    def done(self) -> Exported:
+        """How far it is."""
+        return Exported(self.runs, self.records, tuple(self.incomplete))
+
+    def page(self, view: Reading) -> list[bytes] | None:
+        """Some more lines, each with its end; None when there are no more.
+
+        Raises:
+            UnknownRun: a run that was asked for is not there.
+            StoreFormatError: the list of runs is damaged.
+        """
+        lines: list[bytes] = []
+        size = 0
+        if not self._begun:
+            self._begun = True
+            lines.append(line(Header(FORMAT, _library(), self._at, view.path)))
+            for id in self._ids:
+                if heads.number_of(view, id) is None:
+                    raise unknown(id)
+        while size < BYTES:
+            if self._head is None and not self._begin_next(view):
+                more = self._of_no_run(view)
+                if not more:
+                    break
+            else:
+                more = self._of_run(view)
+            lines += more
+            size += sum(map(len, more))
+        return [one + b"\n" for one in lines] or None
+
+    def _begin_next(self, view: Reading) -> bool:
+        """Go on to the next run, if there is one."""
+        while self._ids:
+            id = self._ids.popleft()
+            self._head = heads.find(view, id)
+            if self._head is not None:
+                return True
+            self.incomplete.append(id)  # it was there when this began
+        while self._chosen.run_ids is None and not self._over:
+            if not self._next:
+                page = heads.list_runs(view, self._chosen.definition, self._chosen.status, self._last, RUNS)
+                self._next.extend(head.number for head in page)
+                if not page:
+                    self._over = True
+                    break
+            self._last = self._next.popleft()
+            self._head = heads.head(view, self._last)  # as it is now: the list may be older
+            if self._head is not None:
+                return True
+        return False
+
+    def _of_run(self, view: Reading) -> list[bytes]:
+        """Some more of the run that it is at."""
+        head = self._head
+        assert head is not None
+        lines: list[bytes] = []
+        try:
+            if heads.head(view, head.number) is None:
+                return [*lines, self._give_up(head, "it was deleted meanwhile")]
+            if not self._seq:
+                lines += _beginning(view, head)
+            for seq, data in log.page(view, head, self._seq + 1):
+                lines.append(_record(view, head, seq, data))
+                self._seq = seq
+        except StoreFormatError as error:
+            return [*lines, self._give_up(head, str(error))]
+        if self._seq >= head.seq:
+            self.runs += 1
+            self.records += head.seq
+            self._head, self._seq = None, 0
+        return lines
+
+    def _give_up(self, head: Head, reason: str) -> bytes:
+        self._head, self._seq = None, 0
+        self.incomplete.append(head.run_id)
+        return line(Incomplete(head.run_id, reason))
+
+    def _of_no_run(self, view: Reading) -> list[bytes]:
+        """Some more of what belongs to no run: the events that are kept, then the keys of publications."""
+        if self._rest is None:
+            return []
+        n, key = self._rest
+        if not key:
+            kept = retained.page(view, n)
+            if kept:
+                self._rest = (kept[-1][0], "")
+                return [line(KeptLine(msgspec.Raw(as_json(event)))) for _, event in kept]
+        found = keys.page(view, keys.PUBLICATIONS, key)
+        self._rest = None if not found else (n, found[-1][0])
+        return [line(PublicationLine(key, msgspec.Raw(as_json(answer)))) for key, answer in found]
+
+
+def _beginning(view: Reading, head: Head) -> list[bytes]:
+    """What stands before a run's records."""
+    lines = [
+        line(
+            RunLine(
+                head.run_id,
+                head.definition,
+                head.status,
+                head.seq,
+                head.started_at,
+                head.updated_at,
+                head.error if head.status == "suspended" else None,
+                head.again,
+            )
+        )
+    ]
+    for (_, seq, index), row in effect_rows.of_run(view, head.number):
+        lines.append(line(EffectLine(seq, index, **msgspec.structs.asdict(row))))
+    last = 0
+    while messages := inbox.page(view, head.number, last):
+        lines += [line(MessageLine(msgspec.Raw(as_json(_portable(view, head, data))))) for _, data in messages]
+        last = messages[-1][0]
+    return lines
+
+
+def _portable(view: Reading, head: Head, message: bytes) -> bytes:
+    """A message without the number of its sender, which has another one elsewhere."""
+    try:
+        item = unpack_item(message)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise StoreFormatError(
+            f"{view.path}: a message to run {head.run_id} is none: {error}", table="inbox", run=head.number
+        ) from error
+    if isinstance(item, Delivery) and item.sender_number is not None:
+        return pack_item(msgspec.structs.replace(item, sender_number=None))
+    return message
+
+
+def _record(view: Reading, head: Head, seq: int, data: bytes) -> bytes:
+    try:
+        return record_line(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise StoreFormatError(
+            f"{view.path}: record {seq} of run {head.run_id} is no record: {error}",
+            table="log",
+            run=head.number,
+            seq=seq,
+        ) from error
+
+
+async def export(
+    source: Source, target: Target, wanted: Chosen, at: int, progress: Callable[[Exported], None] | None
+) -> Exported:
+    """Write runs to a file or a stream; see ``Reader.export_runs``."""
+    walk = Walk(wanted, at)
+    with source.view():
+        pass  # it is refused before a file is made
+    with ExportFile(target) as file:
+        while True:
+            await lowlevel.checkpoint()
+            with source.view() as view:
+                lines = walk.page(view)
+            if lines is None:
+                break
+            await anyio.to_thread.run_sync(file.write, lines)
+            if progress is not None:
+                progress(walk.done)
+        await anyio.to_thread.run_sync(file.finish, walk.runs, walk.records)
+    return walk.done
+
+
+def _library() -> str:
+    try:
+        return version("looms")
+    except PackageNotFoundError:
+        return "(not installed)"
