@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from looms.actors.jobs import unknown
 from looms.pages import Pages
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, closest
+from looms.reducers.ids import checked_id
 from looms.reducers.registry import Registry
 from looms.snapshots import heads
 from looms.snapshots.reading import Reading
@@ -53,6 +55,19 @@ def list_runs(
     return Pages(read)
 
 
+def find_run(source: Source, run_id: str) -> RunSummary:
+    """A run as a list has it.
+
+    Raises:
+        UnknownRun: there is no such run.
+    """
+    with source.view() as view:
+        head = heads.find(view, checked_id(run_id, "run id"))
+        if head is None:
+            raise unknown(run_id)
+        return _summary(head, _lost(view, source.code))
+
+
 def _page(
     view: Reading, code: Registry | None, name: str | None, status: str | None, after: int, size: int
 ) -> Iterator[tuple[RunSummary, int]]:
@@ -63,11 +78,12 @@ def _page(
     else:
         found = heads.list_runs(view, name, status, after, size)
     for head in found:
-        shown = "suspended" if head.definition in lost and head.status in heads.UNFINISHED else head.status
-        yield (
-            RunSummary(head.run_id, head.definition, shown, head.seq, head.started_at, head.updated_at),
-            head.number,
-        )
+        yield _summary(head, lost), head.number
+
+
+def _summary(head: Head, lost: set[str]) -> RunSummary:
+    shown = "suspended" if head.definition in lost and head.status in heads.UNFINISHED else head.status
+    return RunSummary(head.run_id, head.definition, shown, head.seq, head.started_at, head.updated_at)
 
 
 def _lost(view: Reading, code: Registry | None) -> set[str]:

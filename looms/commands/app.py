@@ -20,10 +20,11 @@ from looms.commands.send import publish, signal, start
 from looms.commands.session import AppOption, JsonOption, QuotedOption, Shared, StoreOption, command
 from looms.commands.show import show
 from looms.commands.snapshots import snapshots
+from looms.commands.verify import verify
 
 COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     "Begin": {"demo": demo, "host": host},
-    "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots},
+    "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots, "verify": verify},
     "Drive": {"start": start, "signal": signal, "publish": publish},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
     "Keep": {"export": export},

@@ -1,10 +1,12 @@
 """The user's application: the modules that `--app MODULE:ATTR` names."""
 
+import hashlib
 import sys
 import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -29,6 +31,20 @@ def load(app: str, folders: Iterable[Path]) -> list[Module]:
     new = [folder for folder in map(str, folders) if folder not in sys.path]
     sys.path[:0] = new
     return _modules(_attribute(_imported(name, app), attribute, app), app)
+
+
+def sources(imported: set[str]) -> str:
+    """What tells the application's code from any other: a hash of all that was imported with it.
+
+    Args:
+        imported: the names of the modules that were there before.
+    """
+    found = hashlib.blake2b(version("looms").encode(), digest_size=16)
+    for name in sorted(sys.modules.keys() - imported):
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and name.partition(".")[0] not in sys.stdlib_module_names and Path(file).is_file():
+            found.update(f"\0{name}\0".encode() + Path(file).read_bytes())
+    return found.hexdigest()
 
 
 def _imported(name: str, app: str) -> ModuleType:

@@ -23,6 +23,9 @@ class Output:
     Args:
         descriptor: where results go.
         json: whether they are JSON lines.
+
+    Attributes:
+        notes: the console for what is no result.
     """
 
     def __init__(self, descriptor: int, *, json: bool) -> None:
@@ -32,7 +35,7 @@ class Output:
             self._bytes, _encoding(), errors="backslashreplace", newline="\n", write_through=True
         )
         self._console = console(self._text)
-        self._notes = console(sys.stderr)
+        self.notes = console(sys.stderr)
 
     @property
     def width(self) -> int:
@@ -48,6 +51,11 @@ class Output:
     def binary(self) -> IO[bytes]:
         """Where results go, for those that are bytes."""
         return self._bytes
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at a terminal and wants to see how far it is."""
+        return self.notes.is_terminal and not self.json and not os.environ.get("NO_COLOR")
 
     def line(self, value: Any) -> None:
         """Print a value as a line of JSON."""
@@ -69,7 +77,7 @@ class Output:
 
     def note(self, text: RenderableType) -> None:
         """Tell something that is no result: progress, an explanation."""
-        self._notes.print(text)
+        self.notes.print(text)
 
     def flush(self) -> None:
         """Let what was printed be seen now."""

@@ -40,7 +40,11 @@ def decided(record: Record) -> Iterator[Text]:
 
 def instruction_text(instruction: Instruction) -> Text:
     """An instruction as a sentence."""
-    asked = plain_instruction(instruction)
+    return asked_text(plain_instruction(instruction))
+
+
+def asked_text(asked: dict[str, Any]) -> Text:
+    """An instruction, as plain data, as a sentence."""
     verb, *rest = (part if isinstance(part, Text) else word(part) for part in _words(asked))
     verb.stylize(ASKED)
     return Text(" ").join([verb, *rest])

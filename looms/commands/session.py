@@ -61,11 +61,15 @@ class Session:
     Args:
         shared: the options that all commands share.
         output: where it prints.
+
+    Attributes:
+        code: what it is to end with, when nothing fails.
     """
 
     def __init__(self, shared: Shared, output: Output) -> None:
         self._shared = shared
         self.out = output
+        self.code = 0
 
     @cached_property
     def settings(self) -> Settings:
@@ -172,3 +176,5 @@ def _work(function: Callable[..., Awaitable[None]], shared: Shared, own: dict[st
     log_to_stderr()
     anyio.run(partial(function, session, **own))
     session.out.flush()
+    if session.code:
+        raise SystemExit(session.code)

@@ -1,0 +1,62 @@
+"""A progress bar on stderr, for whoever looks at a terminal."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from looms.commands.output import Output
+
+
+class Bar:
+    """A bar that is there while its context is open, and nothing where nobody would see it.
+
+    Args:
+        output: where the command prints.
+        doing: what is done.
+        total: how many there are to do, where that is known.
+    """
+
+    def __init__(self, output: Output, doing: str, total: int | None = None) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._progress = Progress(
+            SpinnerColumn(),
+            *columns,
+            TextColumn("{task.fields[said]}"),
+            console=output.notes,
+            transient=True,
+        )
+        self._seen = output.watched
+        self._task = self._progress.add_task(doing, total=total, said="")
+
+    def __enter__(self) -> Self:
+        self._show()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._hide()
+
+    def advance(self, said: str) -> None:
+        """One more is done; beside the bar stands what is said."""
+        self._progress.update(self._task, advance=1, said=said)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away while something else is printed."""
+        self._hide()
+        try:
+            yield
+        finally:
+            self._show()
+
+    def _show(self) -> None:
+        if self._seen:
+            self._progress.start()
+
+    def _hide(self) -> None:
+        if self._seen:
+            self._progress.stop()

@@ -1,0 +1,146 @@
+"""What a verification found, for people and as JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from looms.commands.plain import plain_instruction
+from looms.commands.record_view import asked_text
+from looms.commands.styles import QUIET, TYPE, table
+from looms.commands.texts import named, printable, word
+from looms.reducers.verifying import Divergence
+from looms.verifying import Verification
+
+
+def plain_verification(found: Verification) -> dict[str, Any]:
+    """A verification as data that JSON can hold."""
+    shown = {name: getattr(found, name) for name in Verification.__struct_fields__}
+    first = found.first_divergence
+    return shown | {"first_divergence": None if first is None else _plain_divergence(first)}
+
+
+def _plain_divergence(found: Divergence) -> dict[str, Any]:
+    shown = {name: getattr(found, name) for name in Divergence.__struct_fields__}
+    return shown | {
+        "recorded": [plain_instruction(instruction) for instruction in found.recorded],
+        "today": [plain_instruction(instruction) for instruction in found.today],
+    }
+
+
+def differs(found: dict[str, Any]) -> bool:
+    """Whether a verification (as data) found something."""
+    return not found["ok"] or found["stale_snapshot"] is not None or found["stopped"] is not None
+
+
+def report(found: dict[str, Any]) -> RenderableType:
+    """What a verification (as data) found of a run that differs."""
+    return Group(*_report(found), Text(""))
+
+
+def _report(found: dict[str, Any]) -> Iterator[RenderableType]:
+    run, first, more = word(named(found["run_id"]), "bold"), found["first_divergence"], found["divergences"] - 1
+    if first is not None:
+        thread = "" if first["thread"] is None else f", thread {first['thread']}"
+        also = f", and at {more:,} more" if more > 0 else ""
+        yield Text.assemble(
+            run, "  differs at ", str(first["seq"]), also, "  ", word(first["type"], TYPE), word(thread, QUIET)
+        )
+        yield _side_by_side(first)
+    if found["stale_snapshot"] is not None:
+        yield Text.assemble(
+            run,
+            f"  the snapshot at {found['stale_snapshot']} is stale: today's code arrives at another state; raise "
+            "version= of the reducer, and such snapshots are not used",
+        )
+    if found["stopped"] is not None:
+        yield Text.assemble(run, "  stopped: ", printable(found["stopped"]))
+
+
+def _side_by_side(first: dict[str, Any]) -> Table:
+    rows = table("recorded", "today")
+    rows.pad_edge = True
+    rows.padding = (0, 2)
+    then, now = list(_recorded(first)), list(_today(first))
+    for place in range(max(len(then), len(now))):
+        rows.add_row(*(side[place] if place < len(side) else Text("") for side in (then, now)))
+    return rows
+
+
+def _recorded(first: dict[str, Any]) -> Iterator[Text]:
+    if first["kind"] == "taken":
+        yield _taken(first["recorded_by"], "taken")
+    elif first["kind"] == "met":
+        yield _met(first["recorded_wait"], "met")
+    yield from _instructions(first["recorded"])
+
+
+def _today(first: dict[str, Any]) -> Iterator[Text]:
+    match first["kind"]:
+        case "raised":
+            yield word(f"raises {first['error']}")
+        case "missing" | "unfit":
+            yield word(first["error"])
+        case "taken":
+            yield _taken(first["today_by"], "would be taken")
+            yield from _instructions(first["today"])
+        case "met":
+            yield _met(first["today_wait"], "would meet")
+            yield from _instructions(first["today"])
+        case _:
+            yield from _instructions(first["today"])
+
+
+def _taken(threads: list[str], verb: str) -> Text:
+    return word(f"{verb} by {', then '.join(threads) if threads else 'nobody'}", QUIET)
+
+
+def _met(wait: str | None, verb: str) -> Text:
+    return word(f"{verb} {'no wait' if wait is None else f'wait {wait}'}", QUIET)
+
+
+def _instructions(asked: list[dict[str, Any]]) -> Iterator[Text]:
+    if not asked:
+        yield Text("no instructions", QUIET)
+    for instruction in asked:
+        yield asked_text(instruction)
+
+
+class Tally:
+    """How much was verified, and what was found."""
+
+    def __init__(self) -> None:
+        self.runs = self.records = self.differ = self._otherwise = self._stale = self._stopped = self._passed_over = 0
+
+    def add(self, found: dict[str, Any]) -> None:
+        """Count a run."""
+        self.runs += 1
+        self.records += found["records"]
+        self.differ += differs(found)
+        self._otherwise += found["first_divergence"] is not None
+        self._stale += found["stale_snapshot"] is not None
+        self._stopped += found["stopped"] is not None
+        self._passed_over += found["passed_over"]
+
+    def summary(self) -> str:
+        """All of it in a sentence or two."""
+        said = f"verified {_count(self.runs, 'run')}, {_count(self.records, 'record')}: "
+        found = [
+            f"{count:,} {what}"
+            for count, what in (
+                (self._otherwise, "would decide otherwise"),
+                (self._stale, "with a stale snapshot"),
+                (self._stopped, "could not be verified to the end"),
+            )
+            if count
+        ]
+        said += ", ".join(found) if found else "nothing differs"
+        if self._passed_over:
+            said += f". {_count(self._passed_over, 'snapshot')} passed over, which do not fit today's states"
+        return said
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

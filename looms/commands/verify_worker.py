@@ -1,0 +1,54 @@
+"""A process that verifies: what it is to do comes in as JSON lines, and what it finds goes out so.
+
+python -m looms.commands.verify_worker
+"""
+
+import io
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from looms import Reader, StoreError, UnknownRun
+from looms.commands.application import load
+from looms.commands.failures import guarded
+from looms.commands.logs import log_to_stderr
+from looms.commands.output import Whole, claim_stdout
+from looms.commands.verify_view import plain_verification
+from looms.commands.verify_workers import Begin, Reply
+from looms.verifying import Verification
+
+
+async def serve(begin: Begin, output: io.RawIOBase) -> None:
+    """Verify what is asked, until nobody asks any more."""
+    modules = load(begin.app, [Path(folder) for folder in begin.folders])
+    async with Reader(begin.store, modules=modules) as reader:
+        output.write(b"{}\n")
+        while line := await anyio.to_thread.run_sync(sys.stdin.buffer.readline):
+            for run_id in msgspec.json.decode(line, type=list[str]):
+                reply = await verified(reader, run_id)
+                output.write(msgspec.json.encode(reply) + b"\n")
+
+
+async def verified(reader: Reader, run_id: str) -> Reply:
+    """What there is to say of a run."""
+    try:
+        return Reply(plain_verification(await reader.verify(run_id)))
+    except UnknownRun:
+        return Reply(None)
+    except StoreError as error:
+        unread = Verification(run_id, ok=False, records=0, stopped=str(error))
+        return Reply(plain_verification(unread), lasting=False)
+
+
+def main() -> None:
+    output = Whole(claim_stdout())
+    log_to_stderr()
+    begin = msgspec.json.decode(sys.stdin.buffer.readline(), type=Begin)
+    sys.exit(guarded(lambda: anyio.run(serve, begin, output)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""The processes that verify: each is started afresh, has a reader of its own, and is given runs batch by batch.
+
+A reducer is users' code: it may take the whole process with it. So it is a worker that dies; the run that it was at is
+named, and another worker goes on behind it.
+"""
+
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import AsyncIterator
+from subprocess import PIPE
+from typing import Any, Protocol, TypeAlias
+
+import anyio
+import msgspec
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream
+
+from looms import RunSummary
+from looms.commands.session import Session
+from looms.commands.verify_view import plain_verification
+from looms.reducers.errors import LoomsError
+from looms.verifying import Verification
+
+Answer: TypeAlias = dict[str, Any]
+"""A verification, as plain data."""
+
+LONGEST = 1 << 30  # bytes of an answer
+
+
+class Begin(msgspec.Struct, frozen=True):
+    """What a worker is told first."""
+
+    store: str
+    app: str
+    folders: tuple[str, ...]
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What a worker says of a run.
+
+    Attributes:
+        found: the verification, or None where there is no such run any more.
+        lasting: whether the same would be found again.
+    """
+
+    found: Answer | None
+    lasting: bool = True
+
+
+class Found(Protocol):
+    """Who is told of each run."""
+
+    def __call__(self, summary: RunSummary, answer: Answer | None, *, lasting: bool) -> None: ...
+
+
+async def work_off(session: Session, jobs: int, batches: AsyncIterator[list[RunSummary]], found: Found) -> None:
+    """Verify runs, in at most so many processes at once.
+
+    Raises:
+        LoomsError: a process could not begin.
+    """
+    settings = session.settings
+    begin = Begin(os.fspath(session.store), settings.app or "", tuple(map(os.fspath, settings.folders)))
+    send, receive = anyio.create_memory_object_stream[list[RunSummary]]()
+    async with anyio.create_task_group() as tasks, send, receive:
+        workers = 0
+        async for batch in batches:
+            if workers < jobs and not receive.statistics().tasks_waiting_receive:
+                tasks.start_soon(_work, begin, receive.clone(), found)
+                workers += 1
+            await send.send(batch)
+
+
+async def _work(begin: Begin, batches: MemoryObjectReceiveStream[list[RunSummary]], found: Found) -> None:
+    """Have batches verified by a process, and by another one when that dies."""
+    worker: _Worker | None = None
+    try:
+        async with batches:
+            async for batch in batches:
+                left = deque(batch)
+                while left:
+                    worker = worker or await _Worker.started(begin)
+                    if await worker.verify(left, found):
+                        continue
+                    lost = left.popleft()
+                    died = f"the process that verified it {await worker.ending()}"
+                    error = Verification(lost.run_id, ok=False, records=0, stopped=died)
+                    found(lost, plain_verification(error), lasting=False)
+                    worker = None
+    finally:
+        if worker is not None:
+            await worker.close()
+
+
+class _Worker:
+    """A process that verifies."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._asking = process.stdin
+        self._replies = BufferedByteReceiveStream(process.stdout)
+
+    @classmethod
+    async def started(cls, begin: Begin) -> "_Worker":
+        """Start one.
+
+        Raises:
+            LoomsError: it ends before it can begin.
+        """
+        # What is importable here is importable there; Ctrl-C is for this process, which ends the others.
+        paths = os.pathsep.join(path for path in sys.path if path)
+        process = await anyio.open_process(
+            [sys.executable, "-P", "-m", "looms.commands.verify_worker"],
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=None,
+            env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,
+        )
+        worker = cls(process)
+        try:
+            ready = await worker._tell(begin) and await worker._heard() is not None
+        except BaseException:
+            await worker.close()
+            raise
+        if not ready:
+            raise LoomsError(f"a process that should verify {await worker.ending()} before it began")
+        return worker
+
+    async def verify(self, left: deque[RunSummary], found: Found) -> bool:
+        """Have runs verified, and take each off that is; False when the process died before the first that is left."""
+        if not await self._tell([summary.run_id for summary in left]):
+            return False
+        while left:
+            line = await self._heard()
+            if line is None:
+                return False
+            reply = msgspec.json.decode(line, type=Reply)
+            found(left.popleft(), reply.found, lasting=reply.lasting)
+        return True
+
+    async def ending(self) -> str:
+        """How the process ended."""
+        code = await self._process.wait()
+        await self.close()
+        return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._process.returncode is None:
+            self._process.kill()
+        with anyio.CancelScope(shield=True):
+            await self._process.aclose()
+
+    async def _tell(self, what: Any) -> bool:
+        try:
+            await self._asking.send(msgspec.json.encode(what) + b"\n")
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            return False
+        return True
+
+    async def _heard(self) -> bytes | None:
+        try:
+            return await self._replies.receive_until(b"\n", LONGEST)
+        except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            return None
