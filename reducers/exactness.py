@@ -5,7 +5,6 @@ only looks alike is one: a tuple that comes back as a list, an enum as text, a s
 """
 
 import dataclasses
-import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -122,7 +121,7 @@ def _same(given: Any, decoded: Any) -> bool:
     if isinstance(decoded, Decimal):
         return str(given) == str(decoded)  # there are several zeros, and nan is no error
     if isinstance(decoded, float):
-        return given == decoded or (math.isnan(given) and math.isnan(decoded))
+        return repr(given) == repr(decoded)  # there are two zeros, and nan is nan
     return bool(given == decoded)
 
 
