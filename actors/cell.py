@@ -9,12 +9,15 @@ from typing import Any
 
 import msgspec
 
+from looms.actors import logs
 from looms.actors.calls import Call
 from looms.reducers.errors import ModuleError, ReducerError, closest
 from looms.reducers.folded import FoldedRun
 from looms.reducers.items import Item
 from looms.reducers.registry import Registry
 from looms.snapshots import history
+from looms.snapshots.chains import Chain
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
 from looms.snapshots.timers import TimerKey
@@ -64,19 +67,23 @@ class Cell:
         head: the run's head as of the last commit, or as planned while the cell is busy.
         run: the run, folded; without states where today's code cannot fold it.
         problem: why today's code cannot fold it, or None.
-        snapshot: the seq of the newest snapshot that fits; 0 for none.
+        snapshot: the seq at which a snapshot was written or tried last; 0 for none.
+        chain: what the next snapshot may stand on.
         unread: there may be something in the durable inbox.
         deferred: something in the durable inbox waits for room in the mailbox.
         skipped: the last message of the durable inbox that waits for room; those behind it are looked at next.
         busy: a turn is planned and not committed.
     """
 
-    __slots__ = ("busy", "deferred", "head", "problem", "run", "skipped", "snapshot", "unread")
+    __slots__ = ("busy", "chain", "deferred", "head", "problem", "run", "skipped", "snapshot", "unread")
 
-    def __init__(self, head: Head, run: FoldedRun, *, snapshot: int = 0, problem: Exception | None = None) -> None:
+    def __init__(
+        self, head: Head, run: FoldedRun, *, chain: Chain | None = None, problem: Exception | None = None
+    ) -> None:
         self.head = head
         self.run = run
-        self.snapshot = snapshot
+        self.chain = chain or Chain()
+        self.snapshot = self.chain.seq
         self.problem = problem
         self.unread = True
         self.busy = False
@@ -108,12 +115,24 @@ def load_cell(reading: Reading, head: Head, code: Registry) -> Cell:
     if head.definition in code.definitions:
         try:
             loaded = history.load(reading, head, code)
-            return Cell(head, loaded.run, snapshot=loaded.snapshot)
+            warn_of_damage(head, loaded.passed_over)
+            return Cell(head, loaded.run, chain=loaded.chain)
         except ReducerError as error:
             problem = error
     else:
         problem = missing(head.definition, code)
     return Cell(head, history.load(reading, head, None).run, problem=problem)
+
+
+def warn_of_damage(head: Head, passed_over: tuple[StoreFormatError, ...]) -> None:
+    """Say that a run was brought back without its newest snapshots, since they, or what they stand on, are damaged."""
+    if passed_over:
+        logs.warning(
+            "snapshots passed over, as there is damage",
+            run_id=head.run_id,
+            damaged=sorted({error.seq for error in passed_over if error.seq is not None}),
+            error=str(passed_over[0]),
+        )
 
 
 def missing(definition: str, code: Registry) -> ModuleError:

@@ -22,6 +22,7 @@ from looms.reducers.items import (
 from looms.reducers.registry import Registry
 from looms.snapshots import heads, history, inbox, requests
 from looms.snapshots.batch import Batch
+from looms.snapshots.chains import Chain
 from looms.snapshots.rows import Head
 from looms.snapshots.view import View
 
@@ -43,6 +44,7 @@ class Before(msgspec.Struct, frozen=True):
     cell: Cell
     head: Head
     snapshot: int
+    chain: Chain
     deferred: bool
 
 
@@ -166,7 +168,7 @@ class Group:
     def touch(self, cell: Cell) -> Head:
         """Note that a cell is part of this group, and return its head."""
         if cell.head.number not in self.touched:
-            self.touched[cell.head.number] = Before(cell, cell.head, cell.snapshot, cell.deferred)
+            self.touched[cell.head.number] = Before(cell, cell.head, cell.snapshot, cell.chain, cell.deferred)
             self._cells.add(cell)
         cell.busy = True
         return cell.head
@@ -219,7 +221,8 @@ class Group:
         for before in self.touched.values():
             cell = before.cell
             cell.run.journal.undo()
-            cell.head, cell.snapshot, cell.deferred = before.head, before.snapshot, before.deferred
+            cell.head, cell.snapshot, cell.chain = before.head, before.snapshot, before.chain
+            cell.deferred = before.deferred
             cell.busy = False
             if cell.head.seq == 0:
                 self._cells.drop(cell.head.run_id)

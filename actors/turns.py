@@ -165,7 +165,7 @@ def _write(group: Group, cell: Cell, turn: Turn, mark: int, grace: Cancelling | 
 
 def _snapshot(group: Group, cell: Cell) -> None:
     try:
-        history.snapshot(group.batch, cell.run, group.code)
+        cell.chain = history.snapshot(group.batch, cell.run, group.code, cell.chain)
     except Unfit as error:
         group.tell_later(
             logs.warning, "no snapshot", run_id=cell.run.run_id, seq=cell.run.seq, reason=f"the state: {error}"

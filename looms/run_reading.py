@@ -5,16 +5,18 @@ from typing import Generic, TypeVar
 
 from anyio import lowlevel
 
-from looms.actors.cell import missing
+from looms.actors.cell import missing, warn_of_damage
 from looms.actors.jobs import unknown
 from looms.pages import Pages
 from looms.reducers.definitions import Projection
 from looms.reducers.entries import unpack_entry
 from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
 from looms.reducers.fold import fold
+from looms.reducers.folded import FoldedRun
 from looms.reducers.ids import checked_id
 from looms.reducers.messages import told
 from looms.reducers.records import Record, record
+from looms.reducers.registry import Registry
 from looms.reducers.state import State
 from looms.reducers.views import Replay, RunState, view
 from looms.snapshots import heads, history, log, snapshot_rows
@@ -53,7 +55,7 @@ class RunReading(Generic[S]):
             head = self._head(reading)
             code = self._source.code
             lost = code is not None and head.definition not in code.definitions
-            run = history.load(reading, head, None if lost else code).run
+            run = load(reading, head, None if lost else code)
         suspended = head.error if head.status == "suspended" else None
         if lost and code is not None and run.end is None:
             suspended = str(missing(head.definition, code))
@@ -84,7 +86,7 @@ class RunReading(Generic[S]):
             if type(seq) is not int or not 1 <= seq <= head.seq:
                 raise SeqOutOfRange(f"seq {seq!r}: run {self.id} has records 1 to {head.seq}")
             code = self._source.code
-            run = history.load(reading, head, code, seq - 1).run
+            run = load(reading, head, code, seq - 1)
             before = view(run) if seq > 1 else None
             entry = history.entry(reading, head, seq, code)
             fold(run, entry, code)
@@ -188,10 +190,17 @@ class RunReading(Generic[S]):
                 raise SeqOutOfRange(
                     f"run {self.id} has no snapshot at seq {seq!r}; it has {', '.join(there) or 'none yet'}"
                 )
-            return view(history.load(reading, head, self._source.code, seq).run)
+            return view(load(reading, head, self._source.code, seq))
 
     def _head(self, reading: Reading) -> Head:
         head = heads.find(reading, self.id)
         if head is None:
             raise unknown(self.id)
         return head
+
+
+def load(reading: Reading, head: Head, code: Registry | None, upto: int | None = None) -> FoldedRun:
+    """A run as of a seq, or as of its last record; damaged snapshots are passed over, and that is said."""
+    loaded = history.load(reading, head, code, upto)
+    warn_of_damage(head, loaded.passed_over)
+    return loaded.run

@@ -7,11 +7,12 @@ from looms.actors.jobs import unknown
 from looms.reducers.entries import Entry
 from looms.reducers.errors import ModuleError, ReducerError
 from looms.reducers.fold import fold
-from looms.reducers.folded import FoldedRun
 from looms.reducers.ids import checked_id
 from looms.reducers.registry import Registry
 from looms.reducers.verifying import Divergence, divergence, same_run
 from looms.snapshots import heads, history, snapshot_rows
+from looms.snapshots.chains import Misfit
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.rows import Head
 from looms.source import Source
 
@@ -66,7 +67,7 @@ class _Verifying:
         self._source = source
         self._head = head
         self._code = code
-        self._run = FoldedRun(head.run_id, head.number, head.definition)
+        self._run = history.new_run(head)
         self._first: Divergence | None = None
         self._stale: int | None = None
         self._divergences = self._snapshots = self._passed_over = 0
@@ -115,10 +116,11 @@ class _Verifying:
     def _compare(self) -> None:
         """Compare the run with its snapshot of this seq."""
         with self._source.view() as reading:
-            held = history.stored(reading, self._head, self._code, self._run.seq)
-        if held is None:
-            self._passed_over += 1
-            return
+            try:
+                held = history.stored(reading, self._head, self._code, self._run.seq).run
+            except (Misfit, StoreFormatError):
+                self._passed_over += 1
+                return
         self._snapshots += 1
         if self._stale is None and not same_run(held, self._run):
             self._stale = self._run.seq

@@ -4,25 +4,32 @@ from collections.abc import Iterator
 
 import msgspec
 
-from looms.reducers.codec import Unfit
 from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.errors import LoomsError
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
-from looms.reducers.images import fingerprints, fits, pack_image, restore
+from looms.reducers.images import fingerprints, image, restore
 from looms.reducers.registry import Registry
-from looms.snapshots import log, snapshot_rows
+from looms.snapshots import chains, log, snapshot_rows
 from looms.snapshots.batch import Batch
+from looms.snapshots.chains import Chain, Misfit
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import Head, SnapshotInfo
+from looms.snapshots.rows import Head
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A run, and the seq of the snapshot that it was brought back from; 0 when there was none."""
+    """A run that was brought back.
+
+    Attributes:
+        run: the run.
+        chain: the snapshot that it was brought back from, with those that it stands on.
+        passed_over: what was wrong with newer snapshots, which are damaged.
+    """
 
     run: FoldedRun
-    snapshot: int
+    chain: Chain
+    passed_over: tuple[StoreFormatError, ...] = ()
 
 
 def new_run(head: Head) -> FoldedRun:
@@ -46,7 +53,7 @@ def load(reading: Reading, head: Head, code: Registry | None, upto: int | None =
     last = head.seq if upto is None else upto
     loaded = _newest(reading, head, code, last)
     run = loaded.run
-    for number, entry in enumerate(entries(reading, head, code, loaded.snapshot + 1, last)):
+    for number, entry in enumerate(entries(reading, head, code, loaded.chain.seq + 1, last)):
         fold(run, entry, code)
         if number % 256 == 255:
             run.journal.clear()
@@ -54,18 +61,22 @@ def load(reading: Reading, head: Head, code: Registry | None, upto: int | None =
     return loaded
 
 
-def stored(reading: Reading, head: Head, code: Registry, seq: int) -> FoldedRun | None:
-    """The run as the snapshot at exactly a seq has it; None where that does not fit today's code, or cannot be read."""
-    run = FoldedRun(head.run_id, head.number, head.definition)
+def stored(reading: Reading, head: Head, code: Registry | None, seq: int) -> Loaded:
+    """The run as the snapshot at exactly a seq has it.
+
+    Raises:
+        Misfit: it is not of today's code.
+        StoreFormatError: it, or a snapshot that it stands on, is damaged or missing.
+    """
+    run = new_run(head)
+    chain = chains.read(reading, head.number, seq, code)
     try:
-        info = snapshot_rows.get(reading, head.number, seq)
-        if info is None or not fits(info.fingerprints, code):
-            return None
-        body = snapshot_rows.body(reading, head.number, seq)
-        restore(body, run, code, lambda at: entry(reading, head, at, code))
-    except (msgspec.MsgspecError, Unfit, StoreFormatError):
-        return None
-    return run
+        restore(chain.links[-1].image, run, lambda at: entry(reading, head, at, code))
+    except StoreFormatError:
+        raise
+    except (msgspec.MsgspecError, LoomsError, LookupError, TypeError, ValueError) as error:
+        raise snapshot_rows.broken(reading, head.number, seq, f"it is not of this log ({error})") from error
+    return Loaded(run, chain)
 
 
 def entries(
@@ -101,31 +112,51 @@ def entry(reading: Reading, head: Head, seq: int, code: Registry | None) -> Entr
     return _entry(reading, head, seq, data, code)
 
 
-def snapshot(batch: Batch, run: FoldedRun, code: Registry) -> None:
-    """Write a full snapshot of a run.
+def snapshot(batch: Batch, run: FoldedRun, code: Registry, chain: Chain) -> Chain:
+    """Write a snapshot of a run, and return the chain that ends with it.
+
+    Args:
+        batch: where it is written.
+        run: the run.
+        code: today's code.
+        chain: what it may stand on.
 
     Raises:
         Unfit: its state holds something that would come back as something else; nothing is written.
     """
-    body = pack_image(run, code)
-    info = SnapshotInfo(run.at, "full", None, fingerprints(run, code), len(body))
-    snapshot_rows.put(batch, run.number, run.seq, info, body)
+    written = chains.extend(chain, image(run), fingerprints(run, code), code)
+    snapshot_rows.put(batch, run.number, run.seq, written.info, written.body)
+    return written.chain
 
 
 def _newest(reading: Reading, head: Head, code: Registry | None, last: int) -> Loaded:
-    """The run as of the newest snapshot at or before a seq that fits today's code, or as of nothing."""
+    """The run as of the newest snapshot at or before a seq that fits today's code, or as of nothing.
+
+    A snapshot is never the only copy of anything: where one is damaged, an older one, or the log, has it too.
+    """
+    found, passed_over = Loaded(new_run(head), Chain()), []
     for seq in snapshot_rows.seqs_down(reading, head.number, last):
-        run = new_run(head)
         try:
-            info = snapshot_rows.get(reading, head.number, seq)
-            if info is None or (code is not None and not fits(info.fingerprints, code)):
-                continue
-            body = snapshot_rows.body(reading, head.number, seq)
-            restore(body, run, code, lambda at: entry(reading, head, at, code))
-        except (msgspec.MsgspecError, Unfit, StoreFormatError):
-            continue  # a snapshot is never the only copy of anything: an older one, or the log, has it too
-        return Loaded(run, seq)
-    return Loaded(new_run(head), 0)
+            found = stored(reading, head, code, seq)
+            break
+        except Misfit:
+            continue
+        except StoreFormatError as error:
+            passed_over.append(error)
+    chain = msgspec.structs.replace(found.chain, next=max(found.chain.next, _next_number(reading, head.number, last)))
+    return Loaded(found.run, chain, tuple(passed_over))
+
+
+def _next_number(reading: Reading, run: int, last: int) -> int:
+    """The number after the last snapshot's, whatever code it is of."""
+    for seq in snapshot_rows.seqs_down(reading, run, last):
+        try:
+            info = snapshot_rows.get(reading, run, seq)
+        except StoreFormatError:
+            continue
+        if info is not None:
+            return info.number + 1
+    return 0
 
 
 def _entry(reading: Reading, head: Head, seq: int, data: bytes, code: Registry | None) -> Entry:

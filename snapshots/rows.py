@@ -69,13 +69,20 @@ class Head(Row, frozen=True):
 
 
 class SnapshotInfo(Row, frozen=True):
-    """A snapshot but for its body: when, `full` or `delta` (against the one at seq `base`), its schemas, its size."""
+    """A snapshot but for its body: when, `full` or `delta` (against the one at seq `base`), its schemas, its size.
+
+    `number` counts the run's snapshots from 0. `stamp` is a checksum of the body that it was first written with, and
+    `base_stamp` its base's: see `looms.snapshots.chains`.
+    """
 
     at: int
     kind: str
     base: int | None
     fingerprints: dict[str, str]
     bytes: int
+    number: Number = 0
+    stamp: Number = 0
+    base_stamp: Number = 0
 
 
 class ShapeRow(Row, frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from looms.snapshots.batch import Batch
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import pair, read_pair
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import SnapshotInfo, decode, encode
@@ -45,6 +46,11 @@ def body(reading: Reading, run: int, seq: int) -> bytes:
     if found is None:
         raise damaged(BODIES, key, reading.path, "it is missing")
     return found
+
+
+def broken(reading: Reading, run: int, seq: int, what: str) -> StoreFormatError:
+    """Return the error for a snapshot that cannot be what was written."""
+    return damaged(SNAPSHOTS, pair(run, seq), reading.path, what)
 
 
 def down(reading: Reading, run: int, seq: int) -> Iterator[tuple[int, SnapshotInfo]]:

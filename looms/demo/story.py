@@ -171,7 +171,7 @@ async def _look_back(store: Path, tell: Tell) -> None:
         Step(
             "snapshots",
             f"Every {SNAPSHOT_EVERY} records here (256 in real life) the state was stored with the turn. "
-            "That is why going back is cheap in a long log too.",
+            "That is why going back is cheap in a long log too. (Of a larger state only what changed is stored.)",
             {"the snapshots": snapshots},
         )
     )

@@ -201,7 +201,7 @@ def _check_snapshots(reading: Reading, one: Audited, code: Registry) -> None:
         run.journal.clear()
         if entry.seq in tried:
             loaded = history.load(reading, head, code, entry.seq)
-            assert loaded.snapshot == entry.seq, f"{head.run_id}: the snapshot at {entry.seq} cannot be used"
+            assert loaded.chain.seq == entry.seq, f"{head.run_id}: the snapshot at {entry.seq} cannot be used"
             assert picture(loaded.run) == picture(run), f"{head.run_id}: the snapshot at {entry.seq} is another state"
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from looms.reducers.codec import Codec, encode, plain
+from looms.reducers.codec import Codec, Unfit, encode, plain
 from looms.reducers.differences import difference, same
 from looms.reducers.errors import ModuleError
-from looms.reducers.patches import Patch, apply
+from looms.reducers.patches import Code, Patch, apply
 from looms.reducers.places import ANYTHING, Entries, Fields, Items, Members, Place, Slots, place
 from tests.properties.exact import exact
 from tests.properties.laws import effort, holds
@@ -108,3 +108,35 @@ def test_differences_follow_each_other(examples: int) -> None:
             assert exact(now) == exact(value)
             if (patch := difference(first, now, where)) is not None:
                 assert exact(apply(first, stored(patch), where)) == exact(value)
+
+
+numbers = st.integers(-3, 12)
+odd_patches = st.recursive(
+    st.one_of(numbers, st.binary(max_size=6), st.none(), st.text(max_size=3)),
+    lambda inside: st.one_of(
+        st.lists(inside, max_size=4),
+        st.dictionaries(st.one_of(st.text(max_size=3), numbers), inside, max_size=3),
+        st.tuples(st.sampled_from(Code).map(int), inside, inside).map(list),
+    ),
+    max_leaves=12,
+)
+
+
+@effort(quick=300, long=3_000)
+def test_what_is_no_patch_of_a_value_is_refused(examples: int) -> None:
+    @holds(examples, types, odd_patches, st.data())
+    def law(typed: Typed, patch: Any, data: st.DataObject) -> None:
+        try:
+            codec: Codec[Any] = Codec(typed.type, "the test")
+        except ModuleError:
+            return
+        value = data.draw(typed.values)
+        before = exact(value)
+        for target, where in ((value, place(typed.type)), (plain(encode(value)), ANYTHING)):
+            try:
+                made = apply(target, patch, where)
+            except Unfit:
+                continue
+            encode(made)
+        assert exact(value) == before
+        assert exact(codec.unpack(codec.pack_exactly(value))) == before

@@ -5,7 +5,8 @@ from typing import Any
 from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
-from looms.reducers.images import fingerprints, fits, pack_image, restore
+from looms.reducers.image_bytes import pack_full, unpack_full
+from looms.reducers.images import fingerprints, fits, image, restore
 from looms.reducers.journal import Groups, Journal, Table
 from looms.reducers.matching import contains
 from looms.reducers.open_waits import OpenWaits
@@ -77,13 +78,13 @@ def test_an_image_taken_at_any_seq_stands_for_all_the_records_before(examples: i
         before = new_run(history)
         for seq, data in enumerate(played.log, 1):
             fold(before, unpack_entry(data, CODE), CODE)
-            image = pack_image(before, CODE)
+            packed = pack_full(image(before), CODE)
             assert fits(fingerprints(before, CODE), CODE)
             run = new_run(history)
-            restore(image, run, CODE, lambda at: unpack_entry(played.log[at - 1], CODE))
+            restore(unpack_full(packed, CODE), run, lambda at: unpack_entry(played.log[at - 1], CODE))
             assert normal(run) == normal(before)
             check_indexes(run)
-            assert pack_image(run, CODE) == image
+            assert pack_full(image(run), CODE) == packed
             assert normal(folded(played.log[seq:], run)) == whole
 
 

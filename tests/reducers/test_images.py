@@ -9,7 +9,8 @@ from looms.reducers.codec import Unfit, encode, plain
 from looms.reducers.entries import unpack_entry
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
-from looms.reducers.images import pack_image, restore
+from looms.reducers.image_bytes import pack_full, unpack_full
+from looms.reducers.images import image, restore
 from looms.reducers.instructions import Reduced, complete, step
 from looms.reducers.items import Start
 from looms.reducers.lifecycle import Started
@@ -44,20 +45,21 @@ def full() -> Story:
 
 def test_an_image_can_be_shown_without_the_code() -> None:
     story = full()
-    image = plain(pack_image(story.run, story.code))
-    assert [thread["id"] for thread in image["threads"]] == ["root", "root/c"]
-    assert image["threads"][0]["state"]["last"] == 1
+    shown = plain(pack_full(image(story.run), story.code))
+    assert [thread["id"] for thread in shown["threads"]] == ["root", "root/c"]
+    assert shown["threads"][0]["state"]["last"] == 1
     blind = FoldedRun("r1", 1, "talk.teller")
-    restore(pack_image(story.run, story.code), blind, None, lambda at: unpack_entry(story.log[at - 1], None))
+    plainly = unpack_full(pack_full(image(story.run), story.code), None)
+    restore(plainly, blind, lambda at: unpack_entry(story.log[at - 1], None))
     assert (set(blind.threads), blind.seq, blind.status) == ({"root", "root/c"}, 4, "running")
 
 
 def test_a_state_that_no_code_folds_on_is_not_known_any_more() -> None:
     story = full()
-    image = pack_image(story.run, story.code)
+    packed = pack_full(image(story.run), story.code)
     story.tell(Said("a", 2))
     blind = FoldedRun("r1", 1, "talk.teller")
-    restore(image, blind, None, lambda at: unpack_entry(story.log[at - 1], None))
+    restore(unpack_full(packed, None), blind, lambda at: unpack_entry(story.log[at - 1], None))
     assert blind.threads["root"].state["last"] == 1
     fold(blind, unpack_entry(story.log[-1], None), None)
     assert blind.threads["root"].state is None
@@ -66,9 +68,10 @@ def test_a_state_that_no_code_folds_on_is_not_known_any_more() -> None:
 
 def test_what_the_log_holds_for_ever_is_not_copied_into_an_image() -> None:
     story = full()
-    assert LONG.encode() not in pack_image(story.run, story.code)
+    assert LONG.encode() not in pack_full(image(story.run), story.code)
     run = FoldedRun("r1", 1, "talk.teller")
-    restore(pack_image(story.run, story.code), run, story.code, lambda at: unpack_entry(story.log[at - 1], story.code))
+    back = unpack_full(pack_full(image(story.run), story.code), story.code)
+    restore(back, run, lambda at: unpack_entry(story.log[at - 1], story.code))
     assert view(run) == view(story.run)
     assert [effect.request for effect in view(run).effects] == [LONG]
 
@@ -84,10 +87,10 @@ def test_what_a_run_completed_with_comes_back_as_its_type_and_without_the_code_a
         return step(state, complete(Sum(5)))
 
     story = Story(till, [module])
-    image = pack_image(story.run, story.code)
+    packed = pack_full(image(story.run), story.code)
     for code, output in ((story.code, Sum(5)), (None, {"amount": 5})):
         run = FoldedRun("r1", 1, "till.till")
-        restore(image, run, code, lambda at: story.entries()[at - 1])
+        restore(unpack_full(packed, code), run, lambda at: story.entries()[at - 1])
         assert run.end is not None
         assert (run.status, run.end.output) == ("completed", output)
 
@@ -119,25 +122,24 @@ def test_a_state_that_would_come_back_as_something_else_is_not_put_into_an_image
     code, run = Registry([loose]), FoldedRun("r1", 1, "loose.loose")
     plan(run, [Start(encode(what))], code, 0)
     with pytest.raises(Unfit) as caught:
-        pack_image(run, code)
+        pack_full(image(run), code)
     assert place in str(caught.value)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xc1", b"\x93\x01\x02\x03", b"nothing of the kind"])
 def test_bytes_that_are_no_image_are_refused(data: bytes) -> None:
     with pytest.raises(msgspec.MsgspecError):
-        restore(data, FoldedRun("r1", 1, "talk.teller"), None, lambda at: unpack_entry(b"", None))
+        unpack_full(data, None)
 
 
 def test_an_image_that_names_an_effect_where_none_was_asked_for_is_refused() -> None:
     story = full()
-    image = msgspec.msgpack.decode(pack_image(story.run, story.code))
+    shown = msgspec.msgpack.decode(pack_full(image(story.run), story.code))
     for key in ([1, 0], [1, 99], [2, 0]):
-        image["effects"][0]["key"] = key
+        shown["effects"][0]["key"] = key
         with pytest.raises(msgspec.MsgspecError, match="did not ask for an effect there"):
             restore(
-                encode(image),
+                unpack_full(encode(shown), story.code),
                 FoldedRun("r1", 1, "talk.teller"),
-                story.code,
                 lambda at: unpack_entry(story.log[at - 1], story.code),
             )

@@ -12,7 +12,8 @@ from looms.reducers.errors import InvalidEvent, ModuleError, ReducerError
 from looms.reducers.events import Event
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
-from looms.reducers.images import fingerprints, fits, pack_image, restore
+from looms.reducers.image_bytes import pack_full, unpack_full
+from looms.reducers.images import fingerprints, fits, image
 from looms.reducers.instructions import Reduced, complete, emit, invoke, sleep, step, wait
 from looms.reducers.items import Delivery
 from looms.reducers.lifecycle import Started, TimedOut
@@ -406,6 +407,6 @@ def test_an_image_does_not_fit_another_version_or_another_shape_of_the_state() -
 def test_an_image_that_does_not_fit_after_all_is_an_error_not_another_state() -> None:
     first = first_deploy()
     story = Story(first.order, [first.module], Place("o1"))
-    image = pack_image(story.run, story.code).replace(b"Started", b"\xa7tarted")
+    packed = pack_full(image(story.run), story.code).replace(b"Started", b"\xa7tarted")
     with pytest.raises((msgspec.MsgspecError, Unfit)):
-        restore(image, FoldedRun("r1", 1, "shop.order"), story.code, lambda at: unpack_entry(story.log[at - 1], None))
+        unpack_full(packed, story.code)

@@ -1,0 +1,194 @@
+"""Chains: the snapshots that a snapshot stands on, down to a full one.
+
+A run's snapshots are numbered from 0. The n-th stands on number n without its lowest set bit (n & (n - 1)), so at most
+log2(n) differences lie between any of them and a full one, and each holds what changed since not long before, for
+ever: the *skip-deltas* of Subversion's store. A full one is written where a difference would not pay.
+
+A difference names its base by seq and by *stamp*, a checksum of what the base was first written as: a snapshot that
+was made anew at that seq, by other code, is not what the difference was made from.
+"""
+
+from collections.abc import Iterable
+from zlib import crc32
+
+import msgspec
+
+from looms.reducers.codec import Unfit
+from looms.reducers.errors import LoomsError
+from looms.reducers.image_bytes import pack_delta, pack_full, unpack_delta, unpack_full
+from looms.reducers.images import Image, fits
+from looms.reducers.registry import Registry
+from looms.snapshots import snapshot_rows
+from looms.snapshots.batch import Batch
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import SnapshotInfo
+
+ROW = 128  # bytes that a snapshot costs beside its body, about: keys, what is known of it, seals
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A snapshot in memory.
+
+    Attributes:
+        number: of the run's snapshots, from 0.
+        seq: where it was taken.
+        stamp: its stamp.
+        full: the bytes of the full snapshot that was written or estimated last.
+        image: what it holds; it shares what did not change with the images of the others.
+    """
+
+    number: int
+    seq: int
+    stamp: int
+    full: int
+    image: Image
+
+
+class Chain(msgspec.Struct, frozen=True):
+    """What a run's next snapshot may stand on.
+
+    Attributes:
+        links: the last snapshot and those that it stands on by number, oldest first.
+        next: the number of the next snapshot.
+    """
+
+    links: tuple[Link, ...] = ()
+    next: int = 0
+
+    @property
+    def seq(self) -> int:
+        """The seq of the last snapshot; 0 for none."""
+        return self.links[-1].seq if self.links else 0
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A snapshot's bytes: what is known of it, its body, and the chain that ends with it."""
+
+    info: SnapshotInfo
+    body: bytes
+    chain: Chain
+
+
+class Misfit(Exception):
+    """A snapshot that is sound, and not of today's code."""
+
+
+def extend(chain: Chain, image: Image, fingerprints: dict[str, str], code: Registry) -> Written:
+    """The next snapshot of a run: a difference from the one that it is to stand on, or in full where that is less.
+
+    Raises:
+        Unfit: a state holds something that would come back as something else; the message has the path.
+    """
+    number = chain.next
+    base = next((link for link in chain.links if link.number == number & (number - 1)), None) if number else None
+    kind, body, full = _smaller(base, image, code)
+    stamp = crc32(body)
+    info = SnapshotInfo(image.at, kind, None, fingerprints, len(body), number, stamp)
+    if kind == "delta" and base is not None:
+        info = msgspec.structs.replace(info, base=base.seq, base_stamp=base.stamp)
+    below = set(_below(number))
+    links = tuple(link for link in chain.links if link.number in below)
+    return Written(info, body, Chain((*links, Link(number, image.seq, stamp, full, image)), number + 1))
+
+
+def _smaller(base: Link | None, image: Image, code: Registry) -> tuple[str, bytes, int]:
+    """The kind and the body to write, and how large it is in full, as far as that is known."""
+    delta = None if base is None else _delta(base.image, image, code)
+    if base is not None and delta is not None and _pays(delta, base.full):
+        return "delta", delta, base.full  # so nothing is encoded but what changed
+    full = pack_full(image, code)
+    if delta is not None and _pays(delta, len(full)):
+        return "delta", delta, len(full)
+    return "full", full, len(full)
+
+
+def _delta(base: Image, image: Image, code: Registry) -> bytes | None:
+    try:
+        return pack_delta(base, image, code)
+    except Unfit:
+        return None  # the full one says where
+
+
+def _pays(delta: bytes, full: int) -> bool:
+    return (len(delta) + ROW) * 2 <= full + ROW
+
+
+def _below(number: int) -> Iterable[int]:
+    """The numbers that a snapshot stands on, one through the other."""
+    while number:
+        number &= number - 1
+        yield number
+
+
+def read(reading: Reading, run: int, seq: int, code: Registry | None) -> Chain:
+    """Read the snapshot of a run at exactly `seq`, with all that it stands on.
+
+    Args:
+        code: today's code, by which states are read; without it they are plain data.
+
+    Raises:
+        Misfit: it is not of today's code.
+        StoreFormatError: it, or one that it stands on, is damaged or missing.
+    """
+    infos = list(_down(reading, run, seq, code))
+    links: list[Link] = []
+    for at, info in reversed(infos):
+        body = snapshot_rows.body(reading, run, at)
+        try:
+            found = unpack_delta(links[-1].image, body, code) if links else unpack_full(body, code)
+        except (msgspec.MsgspecError, Unfit, LoomsError, ValueError, RecursionError) as error:
+            raise snapshot_rows.broken(reading, run, at, str(error)) from error
+        if found.seq != at:
+            raise snapshot_rows.broken(reading, run, at, f"it is of seq {found.seq}")
+        links.append(Link(info.number, at, info.stamp, links[-1].full if links else info.bytes, found))
+    return Chain(tuple(links), links[-1].number + 1)
+
+
+def _down(reading: Reading, run: int, seq: int, code: Registry | None) -> Iterable[tuple[int, SnapshotInfo]]:
+    """What is known of a snapshot, and of those that it stands on, down to a full one."""
+    stamp: int | None = None
+    while True:
+        info = snapshot_rows.get(reading, run, seq)
+        if info is None:
+            raise snapshot_rows.broken(reading, run, seq, "it is missing")
+        if code is not None and not fits(info.fingerprints, code):
+            raise Misfit
+        if stamp is not None and info.stamp != stamp:
+            raise snapshot_rows.broken(
+                reading, run, seq, "it is another one than those were made from that stand on it"
+            )
+        yield seq, info
+        if info.kind == "full":
+            return
+        if info.kind != "delta" or info.base is None or info.base >= seq:
+            raise snapshot_rows.broken(reading, run, seq, f"it is {info.kind!r} and stands on {info.base}")
+        seq, stamp = info.base, info.base_stamp
+
+
+def rewrite(batch: Batch, reading: Reading, run: int, seq: int, code: Registry | None, on: int | None = None) -> None:
+    """Write a snapshot again, with other bytes for the same: in full, or on another base. What stands on it still does.
+
+    Args:
+        batch: where it is written.
+        reading: where it is read, as it is now.
+        run, seq: which snapshot.
+        code: today's code, which it must fit to be put on another base; without it, it is written in full.
+        on: the seq of the snapshot to stand on, an earlier one; it is written in full where that would not pay.
+
+    Raises:
+        Misfit: it is not of today's code.
+        StoreFormatError: it, or one that it stands on, is damaged or missing.
+    """
+    info = snapshot_rows.get(reading, run, seq)
+    link = read(reading, run, seq, code).links[-1]
+    if info is None:
+        raise snapshot_rows.broken(reading, run, seq, "it is missing")
+    body = pack_full(link.image, code)
+    info = msgspec.structs.replace(info, kind="full", base=None, base_stamp=0)
+    if on is not None and code is not None:
+        base = read(reading, run, on, code).links[-1]
+        delta = _delta(base.image, link.image, code)
+        if delta is not None and _pays(delta, len(body)):
+            body = delta
+            info = msgspec.structs.replace(info, kind="delta", base=on, base_stamp=base.stamp)
+    snapshot_rows.put(batch, run, seq, info, body)
