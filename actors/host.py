@@ -21,6 +21,7 @@ from looms.actors.committer import Committer
 from looms.actors.dispatch import Dispatcher, interrupted
 from looms.actors.errors import RuntimeClosed, WrongThread
 from looms.actors.followers import Followers
+from looms.actors.forking import Forking
 from looms.actors.group import Group, Memory
 from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.options import Options
@@ -64,6 +65,7 @@ class Host:
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.committer.add)
+        self.forking = Forking(self.committer.add, self.removals)
         self.open = False
         self.activity = 0  # grows with all that happens: whoever waits for quiet compares
 
@@ -78,6 +80,7 @@ class Host:
         self._process, self._thread = os.getpid(), threading.get_ident()
         self._tasks = tasks
         self._recover()
+        self.forking.serve(tasks)
         tasks.start_soon(self.committer.run)
         if self.options.drives:
             for task in (self.dispatcher.run, self.timers.run, self.removals.run):
@@ -86,7 +89,9 @@ class Host:
     def close(self) -> None:
         """Refuse what was not committed, after the tasks have ended."""
         self.open = False
-        self.committer.stop(RuntimeClosed(f"the runtime on {self.store.path} was closed before this was committed"))
+        closed = RuntimeClosed(f"the runtime on {self.store.path} was closed before this was committed")
+        self.committer.stop(closed)
+        self.forking.stop(closed)
         self.followers.tell_all()
 
     def post(self, run_id: str, posted: Posted) -> None:

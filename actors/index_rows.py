@@ -43,7 +43,14 @@ def changes(run: FoldedRun, since: int, grace_before: Cancelling | None) -> Chan
             asked.append(new_effect)
         elif new_effect is None:
             ended.append(key)
+        elif old_effect is not None and old_effect.held and not new_effect.held:
+            asked.append(new_effect)  # as if for the first time
     return Changes(opened, retired, asked, ended, grace_before, run.cancelling)
+
+
+def all_of(run: FoldedRun) -> Changes:
+    """What a run has open: what it began and never ended."""
+    return Changes(list(run.waits.by_key.values()), [], list(run.effects.values()), [], None, run.cancelling)
 
 
 def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None:

@@ -1,6 +1,7 @@
 """Removals: the rows of deleted runs go bit by bit, so that no commit is held up by a long log."""
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 
@@ -22,6 +23,9 @@ class Removals:
         store: the store.
         clock: the time.
         add: has a job put into a group.
+
+    Attributes:
+        kept: the numbers of runs that are hidden as deleted ones are, since they are being copied; by who asked for it.
     """
 
     def __init__(self, store: Store, clock: Clock, add: Callable[[OneOff], None]) -> None:
@@ -30,9 +34,10 @@ class Removals:
         self._add = add
         self._more = anyio.Event()
         self._more.set()  # a removal may have been cut off by the end of the last host
+        self.kept: dict[Call[Any], int] = {}
 
     def begin(self) -> None:
-        """A run was deleted."""
+        """A run was deleted, or what was copied of one is of no use."""
         self._more.set()
 
     async def run(self) -> None:
@@ -46,7 +51,8 @@ class Removals:
 
     def _pending(self) -> list[int]:
         with self._store.view() as view:
-            return removal.pending(view)
+            pending = removal.pending(view, 256 + len(self.kept))
+        return [number for number in pending if number not in self.kept.values()]
 
     async def _step(self, number: int) -> None:
         def step(group: Group) -> None:

@@ -77,8 +77,17 @@ class SettleEffect(msgspec.Struct, frozen=True, tag_field="request", tag="settle
     payload: bytes
 
 
+class ForkRun(msgspec.Struct, frozen=True, tag_field="request", tag="fork"):
+    """Fork a run."""
+
+    run_id: str
+    at: int
+    fork_id: str | None = None
+    effects: str = "hold"
+
+
 Request: TypeAlias = (
-    StartRun | SignalRun | PublishEvent | CancelRun | ResumeRun | DeleteRun | RetryEffect | SettleEffect
+    StartRun | SignalRun | PublishEvent | CancelRun | ResumeRun | DeleteRun | RetryEffect | SettleEffect | ForkRun
 )
 
 

@@ -17,6 +17,7 @@ from looms.actors.one_off import OneOff
 from looms.actors.requests import (
     CancelRun,
     DeleteRun,
+    ForkRun,
     PublishEvent,
     Request,
     ResumeRun,
@@ -146,6 +147,8 @@ def ask(service: Service, host: Host, request: Request) -> Call[Any]:
             return service.resume(run_id)
         case DeleteRun(run_id=run_id):
             return service.delete(run_id)
+        case ForkRun(run_id=run_id, at=at, fork_id=fork_id, effects=effects):
+            return service.fork(run_id, at, fork_id, effects)
         case RetryEffect(run_id=run_id, effect_id=effect_id):
             return service.retry_effect(run_id, effect_id)
         case SettleEffect(run_id=run_id, effect_id=effect_id, type=type, payload=payload):

@@ -5,7 +5,7 @@ the first scalar at the top of its match (under the type alone when it has none)
 kept for a run that is not there yet is found by the run's id.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -60,6 +60,13 @@ def take_for(group: Group, cell: Cell, since: int) -> Iterator[Delivery]:
     if not group.memory.keeps:
         return
     opened = [new for _, old, new in cell.run.journal.changed(cell.run.waits.by_key, since) if old is None and new]
+    yield from take_for_waits(group, cell, opened)
+
+
+def take_for_waits(group: Group, cell: Cell, opened: Iterable[OpenWait]) -> Iterator[Delivery]:
+    """What was kept for these waits of a run, as long as they are open; it is kept no more."""
+    if not group.memory.keeps:
+        return
     for wait in sorted(opened, key=lambda wait: wait.key):
         for n, kept in _meeting(group, wait):
             if wait.key in cell.run.waits.by_key:

@@ -10,6 +10,7 @@ from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted
 from looms.actors.effect_ids import effect_key, not_outstanding
 from looms.actors.errors import RunActive
+from looms.actors.forking import Asked
 from looms.actors.group import Group
 from looms.actors.host import Host
 from looms.actors.jobs import unknown
@@ -17,12 +18,13 @@ from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
-from looms.actors.turns import resume
+from looms.actors.turns import refusal, resume, take_turn
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
 from looms.reducers.events import Event
+from looms.reducers.folded import EffectKey
 from looms.reducers.ids import checked_id
-from looms.reducers.items import CancelAsked, Delivery, EffectAnswer
+from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, ReleaseAsked
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Duplicate, Ignored, Outcome, Undelivered
 from looms.snapshots import effect_rows, heads, removal
@@ -161,19 +163,36 @@ class Service:
         return call
 
     def retry_effect(self, run_id: str, effect_id: str) -> Call[None]:
-        """Ask for an outstanding effect to be tried now."""
+        """Ask for an outstanding effect to be tried now; one that is held is held no more."""
 
         def retry(group: Group) -> None:
-            head = _there(group, run_id).head
-            number, key = head.number, effect_key(head, effect_id)
+            cell = _there(group, run_id)
+            number, key = cell.head.number, effect_key(cell.head, effect_id)
             row = effect_rows.get(group.reading, (number, *key))
             if row is None:
                 raise not_outstanding(run_id, effect_id)
+            if row.held:
+                _release(group, cell, key)
+                return
             if not row.running:
                 effect_rows.put(group.batch, (number, *key), msgspec.structs.replace(row, due=None))
             group.hurried.append((number, key))
 
         return self._once(retry)
+
+    def fork(self, run_id: str, at: int, fork_id: str | None, effects: str) -> Call[str]:
+        """Ask for a fork of a run; the answer is its id.
+
+        Raises:
+            InvalidInput: an id or ``effects`` that does not fit.
+        """
+        self._host.check_open()
+        if effects not in ("hold", "redispatch"):
+            raise InvalidInput(f"effects={effects!r}; give 'hold' or 'redispatch'")
+        id = new_run_id(self._host.clock.now()) if fork_id is None else checked_id(fork_id, "run id")
+        call: Call[str] = Call(self._request)
+        self._host.forking.begin(Asked(checked_id(run_id, "run id"), at, id, effects == "hold", call))
+        return call
 
     def refuse(self, error: LoomsError) -> Call[Any]:
         """Answer a request that cannot be asked."""
@@ -197,6 +216,12 @@ class Service:
             return due_after(self._host.clock.now(), retain)
         except ValueError as error:
             raise InvalidInput(f"retain: {error}") from error
+
+
+def _release(group: Group, cell: Cell, key: EffectKey) -> None:
+    if cell.suspended is not None:
+        raise refusal(cell)
+    take_turn(group, cell, [Posted(ReleaseAsked(key))])
 
 
 def _there(group: Group, run_id: str) -> Cell:

@@ -11,6 +11,7 @@ from looms.actors.turns import take_turn
 from looms.reducers.items import Start
 from looms.reducers.plan import Refused
 from looms.snapshots import heads
+from looms.snapshots.rows import Head
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -39,7 +40,10 @@ class Beginning(msgspec.Struct, frozen=True):
             if self.exists_ok and there.head.definition == self.definition:
                 group.answer(self.call, self.run_id)
             else:
-                group.refuse(self.call, self._exists(there.head.definition, there.head.status))
+                group.refuse(
+                    self.call,
+                    exists(there.head, ", or pass exists='return' to get one of the same definition that is there"),
+                )
             return
         head = heads.new(group.reading, group.batch, self.run_id, self.definition, group.now)
         cell = group.begin(head)
@@ -55,8 +59,7 @@ class Beginning(msgspec.Struct, frozen=True):
         """Tell whoever asked for it."""
         self.call.refuse(error)
 
-    def _exists(self, definition: str, status: str) -> RunExists:
-        return RunExists(
-            f"run {self.run_id} exists: a {definition}, {status}; choose another run_id, or pass exists='return' "
-            "to get one of the same definition that is there"
-        )
+
+def exists(there: Head, instead: str = "") -> RunExists:
+    """An id is taken."""
+    return RunExists(f"run {there.run_id} exists: a {there.definition}, {there.status}; choose another run_id{instead}")

@@ -14,7 +14,7 @@ from looms.actors.cell import Cell, Posted
 from looms.actors.delivery import send, send_back
 from looms.actors.group import Asked, Group
 from looms.reducers.codec import Unfit
-from looms.reducers.errors import ReducerError, RunSuspended
+from looms.reducers.errors import LoomsError, ReducerError, RunSuspended
 from looms.reducers.folded import Cancelling
 from looms.reducers.items import (
     CancelAsked,
@@ -248,12 +248,13 @@ def _put_by(group: Group, cell: Cell, posted: list[Posted]) -> None:
         if known:
             group.answer(one.call, Duplicate(*known.values()))
         elif isinstance(item, Delivery | EffectAnswer) and item.to_caller:
-            group.refuse(one.call, _refusal(cell))
+            group.refuse(one.call, refusal(cell))
         else:
             _keep(group, cell, one)
 
 
-def _refusal(cell: Cell) -> Exception:
+def refusal(cell: Cell) -> LoomsError:
+    """Why a suspended run takes nothing from a caller."""
     if isinstance(cell.problem, ReducerError):
         return cell.problem
     return RunSuspended(

@@ -24,6 +24,7 @@ from looms.actors.publishing import Published
 from looms.actors.requests import (
     CancelRun,
     DeleteRun,
+    ForkRun,
     PublishEvent,
     Request,
     ResumeRun,
@@ -101,6 +102,10 @@ class Driver:
     async def delete(self, run_id: str) -> None:
         """Remove a run that is over."""
         await self._ask(DeleteRun(run_id))
+
+    async def fork(self, run_id: str, at: int, *, fork_id: str | None = None, effects: str = "hold") -> str:
+        """Fork a run; returns the fork's id."""
+        return str(await self._ask(ForkRun(run_id, at, fork_id, effects)))
 
     async def retry_effect(self, run_id: str, effect_id: str) -> None:
         """Have an outstanding effect tried now."""

@@ -214,6 +214,7 @@ def _beginning(view: Reading, head: Head) -> list[bytes]:
                 head.updated_at,
                 head.error if head.status == "suspended" else None,
                 head.again,
+                head.forks,
             )
         )
     ]

@@ -7,6 +7,7 @@ from looms.actors.jobs import unknown
 from looms.pages import Pages
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, closest
+from looms.reducers.forks import origin
 from looms.reducers.ids import checked_id
 from looms.reducers.registry import Registry
 from looms.snapshots import heads
@@ -83,7 +84,15 @@ def _page(
 
 def _summary(head: Head, lost: set[str]) -> RunSummary:
     shown = "suspended" if head.definition in lost and head.status in heads.UNFINISHED else head.status
-    return RunSummary(head.run_id, head.definition, shown, head.seq, head.started_at, head.updated_at)
+    return RunSummary(
+        head.run_id,
+        head.definition,
+        shown,
+        head.seq,
+        head.started_at,
+        head.updated_at,
+        origin(head.forks),
+    )
 
 
 def _lost(view: Reading, code: Registry | None) -> set[str]:

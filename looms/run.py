@@ -1,6 +1,6 @@
 """The handle of a run in a runtime that writes its store."""
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import anyio
 from anyio import lowlevel
@@ -117,11 +117,40 @@ class Run(RunReading[S], Generic[S, O]):
         """
         await self._service().delete(self.id).result()
 
+    async def fork(
+        self, at: int, run_id: str | None = None, *, effects: Literal["hold", "redispatch"] = "hold"
+    ) -> "Run[S, O]":
+        """Make a new run that has this one's past up to a seq, and a future of its own.
+
+        It has the records, the idempotency keys, the open waits with their deadlines, and the mailbox that this run had
+        then; this run is not touched, and may be over. Nothing is sent or published again. What followed from the event
+        in the same turn belongs to it: the fork begins behind that.
+
+        Args:
+            at: the seq of the last event that the two share.
+            run_id: the new run's id, 1 to 255 bytes of UTF-8; without, it gets one that sorts by time.
+            effects: what becomes of the effects that were outstanding then. ``"hold"``: they are shown, and run only
+                when ``retry_effect`` says so, or get their outcome by ``settle_effect``. ``"redispatch"``: they are run
+                at once. In both cases under ids of the fork.
+
+        Returns:
+            The fork, once it is on disk.
+
+        Raises:
+            UnknownRun: there is no such run, or it was deleted meanwhile.
+            SeqOutOfRange: it has no record of that seq.
+            RunExists: the id is taken.
+            InvalidInput: the id or ``effects`` does not fit.
+            ReducerError: today's code cannot fold that past.
+        """
+        return Run(self._served, await self._service().fork(self.id, at, run_id, effects).result())
+
     async def retry_effect(self, effect_id: str) -> None:
-        """Have an outstanding effect tried now, rather than when its next attempt is due.
+        """Have an outstanding effect tried now, rather than when its next attempt is due; one that is held, at last.
 
         Raises:
             UnknownRun, UnknownEffect: there is no such effect.
+            RunSuspended: it is held, and the run takes nothing.
         """
         await self._service().retry_effect(self.id, effect_id).result()
 

@@ -90,7 +90,7 @@ class RunReading(Generic[S]):
             before = view(run) if seq > 1 else None
             entry = history.entry(reading, head, seq, code)
             fold(run, entry, code)
-        revisited = record(entry, self.id, again=head.again)
+        revisited = record(entry, *run.whose(seq))
         return Replay(seq, revisited, before, view(run), revisited.instructions)
 
     def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> AsyncIterator[Record]:
@@ -123,7 +123,7 @@ class RunReading(Generic[S]):
                 if page:
                     after = page[-1][0]
                     return (
-                        record(unpack_entry(data, self._source.code), self.id, again=head.again) for _, data in page
+                        record(unpack_entry(data, self._source.code), *history.whose(head, seq)) for seq, data in page
                     )
                 if not follow or head.status not in heads.UNFINISHED:
                     break

@@ -4,7 +4,10 @@ import msgspec
 
 
 class RunSummary(msgspec.Struct, frozen=True):
-    """A run in a list: ``seq`` is the last record's; times in milliseconds since 1970."""
+    """A run in a list: ``seq`` is the last record's; times in milliseconds since 1970.
+
+    ``forked_from``: the run whose past it has, and the last seq that they share.
+    """
 
     run_id: str
     definition: str
@@ -12,6 +15,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     seq: int
     started_at: int
     updated_at: int
+    forked_from: tuple[str, int] | None = None
 
 
 class Exported(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from looms.reducers.items import (
     GraceOver,
     Item,
     Letter,
+    ReleaseAsked,
     SignalReturned,
     Start,
     TimerFired,
@@ -27,6 +28,7 @@ from looms.reducers.lifecycle import (
     CANCELLED,
     EFFECT_COMPLETED,
     EFFECT_FAILED,
+    RELEASED,
     SIGNAL_FAILED,
     STARTED,
     TIMED_OUT,
@@ -34,6 +36,7 @@ from looms.reducers.lifecycle import (
     CancelRequested,
     EffectCompleted,
     EffectFailed,
+    Released,
     SignalFailed,
     Started,
     TimedOut,
@@ -67,6 +70,8 @@ def arrivals(run: FoldedRun, item: Item, code: Registry, now: int) -> list[Arriv
             return []
         case EffectGaveUp(effect=effect):
             return [_failure(run, item, run.effects[effect])] if effect in run.effects else []
+        case ReleaseAsked(effect=effect):
+            return _release(run, run.effects[effect]) if effect in run.effects else []
         case TimerFired(wait=wait):
             return _timeout(run, wait, now)
         case GraceOver(seq=seq):
@@ -112,6 +117,13 @@ def _failure(run: FoldedRun, item: EffectGaveUp, effect: Outstanding) -> Arrivin
     id = run.effect_id(effect.key)
     event = EffectFailed(effect.effect, id, item.error, item.message, item.attempts)
     return Arriving(EFFECT_FAILED, event, origin="effect", more=more, only=run.threads[effect.thread])
+
+
+def _release(run: FoldedRun, effect: Outstanding) -> list[Arriving]:
+    if not effect.held:
+        return []
+    event = Released(run.effect_id(effect.key))
+    return [Arriving(RELEASED, event, origin="signal", more=More(effect=effect.key))]
 
 
 def _check_order(run: FoldedRun, effect: Outstanding, position: int) -> None:

@@ -19,6 +19,7 @@ from looms.reducers.lifecycle import (
     CHILD_COMPLETED,
     CHILD_FAILED,
     EFFECT_COMPLETED,
+    RELEASED,
     STARTED,
     TAKEN,
     ChildCancelled,
@@ -217,7 +218,7 @@ class Cascade:
     def _takers(self, arriving: Arriving, given: Entry) -> dict[str, OpenWait | None]:
         """Who gets an event, in order, and the wait of theirs that it meets."""
         run, address = self._run, arriving.more.thread
-        if run.end is not None or arriving.kind in (CANCELLED, EFFECT_COMPLETED):
+        if run.end is not None or arriving.kind in (CANCELLED, EFFECT_COMPLETED, RELEASED):
             return {}
         met = run.waits.met_by(arriving.kind.names, given)
         if address is not None:
@@ -249,7 +250,7 @@ class Cascade:
         self, thread: Thread, wait: OpenWait | None, event: Event, row: Row, index: int
     ) -> list[tuple[WireInstruction, Instruction]]:
         """Let a thread take an event: its new state, what it asks for, and what follows from that."""
-        ctx = ReduceContext(self._run.run_id, thread.id, row.seq, row.at, wait.id if wait else None)
+        ctx = ReduceContext(self._run.id_at(row.seq), thread.id, row.seq, row.at, wait.id if wait else None)
         self.deciding = thread.id
         try:
             definition = self._code.definition(thread.kind)

@@ -47,6 +47,12 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     more: More = More()
 
 
+class _Keyed(msgspec.Struct, frozen=True):
+    """Of a record's ``More``, the key alone."""
+
+    key: str | None = None
+
+
 class _Start(msgspec.Struct, frozen=True):
     """The payload of looms.started, whose input only the definition can read."""
 
@@ -55,6 +61,8 @@ class _Start(msgspec.Struct, frozen=True):
 
 _rows = msgspec.msgpack.Decoder(Row)
 _starts = msgspec.msgpack.Decoder(_Start)
+_parts = msgspec.msgpack.Decoder(tuple[msgspec.Raw, ...])
+_keyed = msgspec.msgpack.Decoder(_Keyed)
 
 
 class Entry:
@@ -161,3 +169,19 @@ def unpack_entry(data: bytes, code: Registry | None) -> Entry:
         msgspec.MsgspecError: the bytes are no record.
     """
     return Entry(_rows.decode(data), code)
+
+
+def copied(data: bytes, run: int) -> tuple[bytes, str | None]:
+    """A record for the log of another run, and the key that it came with. All but the run's number stays as it is.
+
+    Args:
+        data: the record, from the log.
+        run: the other run's number.
+
+    Raises:
+        msgspec.MsgspecError: the bytes are no record.
+    """
+    parts = _parts.decode(data)
+    if len(parts) != len(Row.__struct_fields__):
+        raise msgspec.ValidationError(f"a record has {len(Row.__struct_fields__)} parts, and this one {len(parts)}")
+    return encode((run, *parts[1:])), _keyed.decode(parts[-1]).key

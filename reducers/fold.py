@@ -4,6 +4,8 @@ State comes from today's reducers, everything else from what the record says was
 run when a turn is planned and when a log is replayed, so the two cannot disagree.
 """
 
+import msgspec
+
 from looms.reducers.definitions import ReduceContext
 from looms.reducers.entries import Entry, More
 from looms.reducers.errors import InvalidInput, ReducerError
@@ -11,7 +13,7 @@ from looms.reducers.events import Event
 from looms.reducers.folded import BEGINNING, ROOT, Cancelling, End, FoldedRun, Outstanding, Thread
 from looms.reducers.ids import checked_id
 from looms.reducers.instructions import Cancel, Complete, EndCancelled, Fail, Instruction, Invoke, Spawn, Wait
-from looms.reducers.lifecycle import CANCEL_REQUESTED, CANCELLED, STARTED, TAKEN, TIMED_OUT
+from looms.reducers.lifecycle import CANCEL_REQUESTED, CANCELLED, RELEASED, STARTED, TAKEN, TIMED_OUT
 from looms.reducers.messages import told
 from looms.reducers.moments import due_after
 from looms.reducers.open_waits import OpenWait
@@ -59,6 +61,8 @@ def _fold(run: FoldedRun, entry: Entry, code: Registry | None) -> None:
             index += 1
     if not entry.more.decisions and run.end is None and is_kept(entry.row.origin, entry.row.type):
         run.mailbox.put(entry.seq, entry)
+    if run.forks:
+        run.hold_as_forked()
 
 
 def taken_from(run: FoldedRun, entry: Entry) -> Entry:
@@ -90,11 +94,12 @@ def enter(run: FoldedRun, entry: Entry, more: More, code: Registry | None) -> No
             run.waits.settle(key)
     if more.effect is not None and more.effect in run.effects:
         effect = run.effects[more.effect]
-        run.end_effect(more.effect)
-        if not more.final:
-            run.add_effect(
-                Outstanding(effect.key, effect.effect, effect.thread, effect.request, (*effect.emitted, seq))
-            )
+        if type == RELEASED.name:
+            run.hold_effect(effect.key, held=False)
+        elif more.final:
+            run.end_effect(effect.key)
+        else:
+            run.effects.put(effect.key, msgspec.structs.replace(effect, emitted=(*effect.emitted, seq)))
     if type == TIMED_OUT.name and more.thread is not None:
         key = run.waits.with_id(more.thread, entry.plain["wait"])
         if key is not None:
@@ -182,6 +187,6 @@ def _refold(run: FoldedRun, thread: str, kind: str, entry: Entry, event: Event, 
     if thread not in run.threads or type(event) not in definition.handles:
         return
     ctx = ReduceContext(
-        run.run_id, thread, entry.seq, entry.row.at, entry.more.satisfied.get(thread), entry.decisions[thread]
+        run.id_at(entry.seq), thread, entry.seq, entry.row.at, entry.more.satisfied.get(thread), entry.decisions[thread]
     )
     run.set_state(thread, definition.reduce(run.threads[thread].state, event, ctx).state)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from looms.reducers.entries import Entry
+from looms.reducers.forks import Forks, held_at, whose
 from looms.reducers.journal import Groups, Journal, Table
 from looms.reducers.open_waits import OpenWaits
 from looms.reducers.records import effect_id
@@ -67,13 +68,15 @@ class FoldedRun:
         run_id: the run's id.
         number: the run's number in its store.
         definition: the root's definition.
+        forks: where its past is from, when that is another run's.
         again: another run had its id before, and was deleted.
     """
 
-    def __init__(self, run_id: str, number: int, definition: str, *, again: bool = False) -> None:
+    def __init__(self, run_id: str, number: int, definition: str, forks: Forks = (), *, again: bool = False) -> None:
         self.run_id = run_id
         self.number = number
         self.definition = definition
+        self.forks = forks
         self.again = again
         self.journal = Journal()
         self.threads: Table[str, Thread] = Table(self.journal)
@@ -181,6 +184,33 @@ class FoldedRun:
         """Begin an effect."""
         self.effects.put(effect.key, effect)
         self.effects_of.add(effect.thread, effect.key)
+
+    def hold_effect(self, key: EffectKey, held: bool) -> None:
+        """Hold an outstanding effect, or let it go."""
+        effect = self.effects[key]
+        if effect.held is not held:
+            self.effects.put(key, msgspec.structs.replace(effect, held=held))
+
+    def hold_as_forked(self) -> None:
+        """Hold all effects, or let them go, where this is the seq that the run was forked at."""
+        held = held_at(self.forks, self.seq)
+        if held is not None:
+            for key in self.effects:
+                self.hold_effect(key, held)
+
+    def become_fork(self, run_id: str, number: int, forks: Forks, *, again: bool = False) -> None:
+        """Go on as a fork of this run, from its last record on."""
+        self.run_id, self.number, self.forks, self.again = run_id, number, forks, again
+        self.hold_as_forked()
+        self.journal.clear()
+
+    def whose(self, seq: int) -> tuple[str, int | None]:
+        """The run in which the record at a seq happened: its id, and its number where its effects' ids end in it."""
+        return whose(self.forks, self.run_id, self.number if self.again else None, seq)
+
+    def id_at(self, seq: int) -> str:
+        """The id of the run in which the record at a seq happened: of a fork's past, that of another run."""
+        return self.whose(seq)[0]
 
     def end_effect(self, key: EffectKey) -> None:
         """End an effect."""

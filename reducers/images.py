@@ -85,6 +85,7 @@ def restore(image: Image, run: FoldedRun, entry_at: Callable[[int], Entry]) -> N
     run.set_cancelling(image.cancelling)
     if image.end is not None:
         run.restore_end(image.end)
+    run.hold_as_forked()
     run.journal.clear()
 
 

@@ -86,6 +86,12 @@ class GraceOver(msgspec.Struct, frozen=True, tag_field="item", tag="grace"):
     seq: int
 
 
+class ReleaseAsked(msgspec.Struct, frozen=True, tag_field="item", tag="release"):
+    """Somebody asks for an effect to be run that is held."""
+
+    effect: EffectKey
+
+
 class SignalReturned(msgspec.Struct, frozen=True, tag_field="item", tag="returned"):
     """A signal that this run sent could not be delivered."""
 
@@ -104,7 +110,17 @@ class CancelAsked(msgspec.Struct, frozen=True, tag_field="item", tag="cancel"):
     at_once: bool = False
 
 
-Item: TypeAlias = Start | Delivery | EffectAnswer | EffectGaveUp | TimerFired | GraceOver | SignalReturned | CancelAsked
+Item: TypeAlias = (
+    Start
+    | Delivery
+    | EffectAnswer
+    | EffectGaveUp
+    | TimerFired
+    | GraceOver
+    | ReleaseAsked
+    | SignalReturned
+    | CancelAsked
+)
 
 _items: msgspec.msgpack.Decoder[Item] = msgspec.msgpack.Decoder(Item)
 

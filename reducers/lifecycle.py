@@ -76,6 +76,12 @@ class EffectCompleted(Event, frozen=True):
     effect_id: str
 
 
+class Released(Event, frozen=True):
+    """An effect is to be run that was held since its run was forked."""
+
+    effect_id: str
+
+
 class Cancelled(Event, frozen=True):
     """The run was cancelled."""
 
@@ -93,6 +99,7 @@ SIGNAL_FAILED: EventType[SignalFailed] = register(SignalFailed, "looms.signal_fa
 CANCEL_REQUESTED: EventType[CancelRequested] = register(CancelRequested, "looms.cancel_requested")
 CANCELLED: EventType[Cancelled] = register(Cancelled, "looms.cancelled")
 TAKEN: EventType[Taken] = register(Taken, "looms.taken")
+RELEASED: EventType[Released] = register(Released, "looms.released")
 
 RUNTIME_EVENTS: tuple[EventType[Any], ...] = (
     STARTED,
@@ -106,4 +113,5 @@ RUNTIME_EVENTS: tuple[EventType[Any], ...] = (
     CANCEL_REQUESTED,
     CANCELLED,
     TAKEN,
+    RELEASED,
 )

@@ -12,6 +12,7 @@ import msgspec
 from looms.reducers.codec import encode
 from looms.reducers.entries import More, Origin
 from looms.reducers.exact_json import MARK, as_json, packed
+from looms.reducers.forks import Forks
 
 FORMAT = 1
 """The format of the lines; one more with every change that older code would misread."""
@@ -37,6 +38,7 @@ class RunLine(msgspec.Struct, frozen=True, tag_field="line", tag="run", omit_def
     updated_at: int
     error: str | None = None
     again: bool = False
+    forks: Forks = ()
 
 
 class EffectLine(msgspec.Struct, frozen=True, tag_field="line", tag="effect", omit_defaults=True):

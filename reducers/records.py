@@ -61,8 +61,13 @@ def effect_id(run_id: str, seq: int, index: int, number: int | None = None) -> s
     return f"{run_id}:{seq}:{index}" if number is None else f"{run_id}:{seq}:{index}~{number}"
 
 
-def record(entry: Entry, run_id: str, *, again: bool = False) -> Record:
-    """An entry of a run, as users see it; ``again``: another run had its id before."""
+def record(entry: Entry, run_id: str, number: int | None = None) -> Record:
+    """An entry of a run, as users see it.
+
+    Args:
+        entry: the entry.
+        run_id, number: what the ids of effects are made of in the run in which it happened.
+    """
     row, more = entry.row, entry.more
     return Record(
         seq=row.seq,
@@ -76,7 +81,7 @@ def record(entry: Entry, run_id: str, *, again: bool = False) -> Record:
         thread=more.thread,
         origin=row.origin,
         key=more.key,
-        effect_id=effect_id(run_id, *more.effect, row.run if again else None) if more.effect else None,
+        effect_id=effect_id(run_id, *more.effect, number) if more.effect else None,
         decisions=entry.decisions,
         instructions=entry.instructions,
         satisfied=more.satisfied,

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 
 from looms.reducers.folded import FoldedRun
+from looms.reducers.forks import origin
 from looms.reducers.instructions import Instruction
-from looms.reducers.records import Record, record
+from looms.reducers.records import Record, effect_id, record
 
 
 class ThreadState(msgspec.Struct, frozen=True):
@@ -53,6 +54,7 @@ class RunState(msgspec.Struct, frozen=True):
         mailbox: the events that nobody has taken, oldest first.
         output: what the root completed with.
         error: why it failed, was cancelled or is suspended.
+        forked_from: the run whose past it has, and the last seq that they share; None: its past is its own.
     """
 
     run_id: str
@@ -66,6 +68,7 @@ class RunState(msgspec.Struct, frozen=True):
     mailbox: tuple[Record, ...]
     output: Any
     error: str | None
+    forked_from: tuple[str, int] | None = None
 
 
 class Replay(msgspec.Struct, frozen=True):
@@ -89,6 +92,7 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
     waits = sorted(run.waits.by_key.values(), key=lambda wait: wait.key)
     effects = sorted(run.effects.values(), key=lambda effect: effect.key)
     end = run.end
+    here, number = run.whose(run.seq + 1)  # in the past of a fork the effects are those of another run
     return RunState(
         run_id=run.run_id,
         definition=run.definition,
@@ -97,8 +101,11 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
         state=run.root.state,
         threads={t.id: ThreadState(t.id, t.kind, t.parent, t.state) for t in threads},
         waits=tuple(WaitState(w.id, w.thread, w.types, w.match, w.due, w.group) for w in waits),
-        effects=tuple(EffectState(run.effect_id(e.key), e.effect, e.thread, e.request, e.held) for e in effects),
-        mailbox=tuple(record(run.mailbox[seq], run.run_id, again=run.again) for seq in sorted(run.mailbox)),
+        effects=tuple(
+            EffectState(effect_id(here, *e.key, number), e.effect, e.thread, e.request, e.held) for e in effects
+        ),
+        mailbox=tuple(record(run.mailbox[seq], *run.whose(seq)) for seq in sorted(run.mailbox)),
         output=end.output if end else None,
         error=suspended if suspended is not None else (end.error if end else None),
+        forked_from=origin(run.forks),
     )

@@ -74,6 +74,11 @@ class Batch:
 
         Returns the head with `seq` and `tail` as they are now; put it with `heads.put`.
         """
+        self.turns.append(Turn(head.number, head.seq + 1, head.seq + len(records)))
+        return self.extend(head, records)
+
+    def extend(self, head: Head, records: Sequence[bytes]) -> Head:
+        """Put records of a run where the log ends, and leave it to the caller to note in `turns` when they count."""
         first = head.seq + 1
         for position, record in enumerate(records, self._position):
             self._change(LOG, u64(position), record)
@@ -81,9 +86,7 @@ class Batch:
         if spilled:
             self.put(EXTENTS, pair(head.number, spilled[0].seq), encode(spilled))
         self._position += len(records)
-        last = head.seq + len(records)
-        self.turns.append(Turn(head.number, first, last))
-        return msgspec.structs.replace(head, seq=last, tail=tail)
+        return msgspec.structs.replace(head, seq=head.seq + len(records), tail=tail)
 
     def next_run(self) -> int:
         """Return a number for a new run, from 1 on; it is never given out again."""

@@ -86,13 +86,16 @@ def put(batch: Batch, old: Head | None, new: Head) -> None:
     batch.put(RUNS, u64(new.number), encode(new))
 
 
-def hide(batch: Batch, head: Head) -> Head:
-    """Make a run impossible to find, by id, number or in lists; its id is free again. Returns the head as it is now."""
+def put_hidden(batch: Batch, head: Head) -> None:
+    """Write the head of a run that nobody finds, by id, number or in lists: it is not complete yet, or no more."""
+    batch.put(RUNS, u64(head.number), encode(msgspec.structs.replace(head, status=REMOVING)))
+
+
+def hide(batch: Batch, head: Head) -> None:
+    """Make a run impossible to find, by id, number or in lists; its id is free again."""
     batch.delete(IDS, head.run_id.encode())
     batch.delete(LISTING, _listing(head))
-    hidden = msgspec.structs.replace(head, status=REMOVING)
-    batch.put(RUNS, u64(head.number), encode(hidden))
-    return hidden
+    put_hidden(batch, head)
 
 
 def list_runs(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from looms.reducers import forks
 from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.errors import LoomsError
 from looms.reducers.fold import fold
@@ -34,7 +35,12 @@ class Loaded(msgspec.Struct, frozen=True):
 
 def new_run(head: Head) -> FoldedRun:
     """A run before its first record."""
-    return FoldedRun(head.run_id, head.number, head.definition, again=head.again)
+    return FoldedRun(head.run_id, head.number, head.definition, head.forks, again=head.again)
+
+
+def whose(head: Head, seq: int) -> tuple[str, int | None]:
+    """Of the run in which a record happened, the id and what else the ids of its effects are made of."""
+    return forks.whose(head.forks, head.run_id, head.number if head.again else None, seq)
 
 
 def load(reading: Reading, head: Head, code: Registry | None, upto: int | None = None) -> Loaded:

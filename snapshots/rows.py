@@ -4,6 +4,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from looms.reducers.forks import Forks
 from looms.snapshots.reading import Reading
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import Table
@@ -54,6 +55,7 @@ class Head(Row, frozen=True):
     `seq` is the last record's, 0 before the first. `tail` tells where the most recent records are; where older
     ones are is in the table `extents`. `status` is one of `looms.snapshots.heads.STATUSES`. Times are milliseconds.
     `again`: a run of this id was removed before it began, so the ids of its effects end in its number.
+    `forks` tells where its past is from, when that is another run's.
     """
 
     number: Number
@@ -66,6 +68,7 @@ class Head(Row, frozen=True):
     error: str | None = None
     tail: tuple[Extent, ...] = ()
     again: bool = False
+    forks: Forks = ()
 
 
 class SnapshotInfo(Row, frozen=True):

@@ -12,6 +12,7 @@ from looms.commands.cancel import cancel, delete, resume
 from looms.commands.demo import demo
 from looms.commands.events import events
 from looms.commands.export import export
+from looms.commands.fork import fork
 from looms.commands.host import host
 from looms.commands.mend import retry, settle
 from looms.commands.replay import replay
@@ -25,7 +26,7 @@ from looms.commands.verify import verify
 COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     "Begin": {"demo": demo, "host": host},
     "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots, "verify": verify},
-    "Drive": {"start": start, "signal": signal, "publish": publish},
+    "Drive": {"start": start, "signal": signal, "publish": publish, "fork": fork},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
     "Keep": {"export": export},
 }

@@ -30,7 +30,11 @@ def run_view(run: RunState, now: int, width: int, *, note: str = "") -> Renderab
 def heading(run: RunState, note: str = "") -> Text:
     """Which run, what it is, how it is."""
     parts = [word(run.run_id, "bold"), word(run.definition), word(run.status, STATUS.get(run.status, ""))]
-    return Text("  ").join([*parts, Text(f"at {run.seq}"), *([Text(note, QUIET)] if note else [])])
+    notes = [Text(note, QUIET)] if note else []
+    if run.forked_from is not None:
+        id, seq = run.forked_from
+        notes.insert(0, Text.assemble("fork of ", word(id), f" at {seq}", style=QUIET))
+    return Text("  ").join([*parts, Text(f"at {run.seq}"), *notes])
 
 
 def tree(run: RunState, now: int) -> Tree:

@@ -130,6 +130,23 @@ def test_an_effect_is_settled_and_tried_by_hand(fresh: Path) -> None:
     assert (done.returncode, effect["id"] in done.stderr) == (1, True)
 
 
+def test_a_run_is_forked(driven: tuple[str | Path, ...]) -> None:
+    assert run(*driven, "signal", "o1", "shop.paid", "--payload", '{"order_id": "o1", "amount": 4}').returncode == 0
+    told = lines(*driven, "fork", "o1", "--at", "2", "--run-id", "f")
+    assert told == [{"run_id": "f", "forked_from": ["o1", 3], "held": ["f:3:0"]}]
+    (shown,) = lines(*driven, "show", "f")
+    assert (shown["forked_from"], shown["status"]) == (["o1", 3], "waiting")
+    assert "fork of o1 at 3" in run(*driven, "show", "f").stdout
+    (again,) = lines(*driven, "fork", "f", "--at", "1")
+    assert again["run_id"] not in ("o1", "f")
+    refused = run(*driven, "fork", "o1", "--at", "1", "--run-id", "f")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "looms: run f exists: a shop.order, waiting; choose another run_id\n" in refused.stderr
+    assert lines(*driven, "retry", "f:3:0") == [{"run_id": "f", "effect_id": "f:3:0"}]
+    (now,) = lines(*driven, "fork", "o1", "--at", "3", "--redispatch", "--run-id", "g")
+    assert now["held"] == []
+
+
 def test_what_is_told_to_people_says_what_happened(fresh: Path) -> None:
     at = ("--store", fresh, *APP)
     note = ("signal", "o1", "shop.noted", "--payload", '{"text": "x"}', "--key", "k")

@@ -91,7 +91,7 @@ def _heads(reading: Reading) -> list[Head]:
 
 
 def _audited(reading: Reading, head: Head, code: Registry) -> Audited:
-    run = FoldedRun(head.run_id, head.number, head.definition)
+    run = history.new_run(head)
     entries: list[Entry] = []
     for seq, entry in enumerate(history.entries(reading, head, code), 1):
         assert entry.seq == seq, f"{head.run_id}: record {seq} says that it is {entry.seq}"
@@ -125,6 +125,9 @@ def _check_numbering(reading: Reading, found: dict[str, Audited]) -> None:
     for run, one in known.items():
         assert last[run] == one.head.seq, f"{one.head.run_id}: commits have {last[run]} records of {one.head.seq}"
     lost = sum(seq for run, seq in last.items() if run not in known)
+    for run in removal.pending(reading, limit=1_000_000):
+        copy = heads.stored(reading, run)  # of a run that was being forked, no commit tells yet
+        lost += copy.seq if copy is not None and run not in last else 0
     stored = sum(1 for _ in reading.keys(LOG))
     assert 0 <= stored - sum(one.head.seq for one in found.values()) <= lost, "records that are no run's"
 
@@ -195,7 +198,7 @@ def _check_snapshots(reading: Reading, one: Audited, code: Registry) -> None:
     assert not stored or stored[0] <= head.seq, f"{head.run_id}: a snapshot of the future"
     assert picture(history.load(reading, head, code).run) == picture(one.run), f"{head.run_id}: from its snapshot"
     tried = set(stored[:: len(stored) // 3 + 1])
-    run = FoldedRun(head.run_id, head.number, head.definition)
+    run = history.new_run(head)
     for entry in one.entries if tried else ():
         fold(run, entry, code)
         run.journal.clear()
@@ -289,6 +292,8 @@ def _check_messages(found: dict[str, Audited], in_order: bool) -> None:
         )
     for run_id, one in found.items():
         for entry in one.entries:
+            if one.run.id_at(entry.seq) != run_id:
+                continue  # sent by another run, which this one is a fork of
             sent = Counter(
                 wire.run_id
                 for _, _, wires in entry.more.decisions

@@ -103,11 +103,11 @@ def check_ledger(ledger: Path, found: dict[str, Audited], deleted: set[str]) -> 
         assert id in known or id.rsplit(":", 2)[0] in deleted, f"effect {id} ran, and is in no log"
         assert numbers == sorted(numbers), f"effect {id}: attempts {numbers}"
         assert numbers[-1] <= max(stamp.retry.attempts, press.retry.attempts)
-    for run_id, one in found.items():
+    for one in found.values():
         for entry in one.entries:
-            if entry.more.effect is None or entry.row.type == "looms.effect_failed":
+            if entry.more.effect is None or entry.row.type in ("looms.effect_failed", "looms.released"):
                 continue
-            id = effect_id(run_id, *entry.more.effect)
+            id = effect_id(one.run.id_at(entry.seq), *entry.more.effect)
             assert id in of_effect, f"{id} has an outcome in the log, and never ran"
 
 
@@ -118,7 +118,7 @@ def check_acknowledged(
     words: defaultdict[int, list[str]] = defaultdict(list)
     for run_id, run in found.items():
         for entry in run.entries:
-            if entry.row.type == "works.word":
+            if entry.row.type == "works.word" and run.run.id_at(entry.seq) == run_id:
                 words[entry.plain["n"]].append(run_id)
     for call in said:
         there = found.get(call.run)
@@ -130,7 +130,9 @@ def check_acknowledged(
             assert there is None, f"{call}, and it is there"
         elif call.call not in ("deleting", "early"):  # a start that is acknowledged later tells what became of these
             assert there is not None or call.run in deleting, f"{call}, and there is no such run"
-            if there is not None:
+            if there is not None and call.call == "fork":
+                _check_fork(call, there, found[call.key])
+            elif there is not None:
                 _check_of_run(call, there)
 
 
@@ -146,6 +148,16 @@ def _check_of_run(call: Acknowledged, run: Audited) -> None:
         assert entry.more.key == call.key, call
         of_key = [entry.plain for entry in run.entries if entry.more.key == call.key]
         assert of_key == list(call.payloads), f"{call}, and the log has {of_key}"
+
+
+def _check_fork(call: Acknowledged, fork: Audited, run: Audited) -> None:
+    """A fork has the past of its run, byte by byte but for whose it is."""
+    shared = fork.head.forks[-1].seq
+    assert fork.head.forks[-1].run_id == call.key
+    assert call.seq <= shared <= fork.head.seq
+    for ours, theirs in zip(fork.entries[:shared], run.entries[:shared], strict=True):
+        number = theirs.row.run
+        assert msgspec.structs.replace(ours.row, run=number) == theirs.row, f"{call}: record {ours.seq} is another"
 
 
 def _publications(store: Path) -> dict[str, Any]:

@@ -4,14 +4,14 @@ Told again on a store that already holds a part of it, it comes to the same end:
 has its time.
 """
 
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from looms import Event, RunActive, RunFinished, UnknownRun
-from looms.snapshots import heads
+from looms import Event, RunActive, RunExists, RunFinished, UnknownRun
+from looms.snapshots import copying, heads
 from looms.snapshots.store import Store
 from looms.testing import TestClock, runtime
 from looms.testing.clock import BEGIN
@@ -27,6 +27,11 @@ async def tell(store: Path) -> None:
     """Tell the story in a store, from its beginning or from wherever it is."""
     Mood.bad = False
     begun = _time(store)
+    with copied_in_parts():
+        await _tell(store, begun)
+
+
+async def _tell(store: Path, begun: int) -> None:
     async with runtime(modules, store, TestClock(begun), **OPTIONS) as rt:
         await rt.clock.advance(0)
         for at, step in STORY:
@@ -69,6 +74,30 @@ async def _delete(run_id: str, rt: RuntimeOnTestClock) -> None:
         await rt.run(run_id).delete()
 
 
+@contextmanager
+def copied_in_parts() -> Iterator[None]:
+    """Have histories copied in small parts, so that a fork takes several commits."""
+    before, copying.RECORDS = copying.RECORDS, 5
+    try:
+        yield
+    finally:
+        copying.RECORDS = before
+
+
+async def _fork(run_id: str, key: str, fork_id: str, effects: Any, rt: RuntimeOnTestClock) -> None:
+    """Fork a run at the event that came with a key."""
+    (at,) = [record.seq async for record in rt.run(run_id).events() if record.key == key]
+    with suppress(RunExists):  # it was done before
+        await rt.run(run_id).fork(at, fork_id, effects=effects)
+
+
+async def _release(run_id: str, rt: RuntimeOnTestClock) -> None:
+    """Have the effects of a fork run that are held."""
+    for effect in (await rt.run(run_id).inspect()).effects:
+        if effect.held:
+            await rt.run(run_id).retry_effect(effect.id)
+
+
 async def _mood(bad: bool, rt: RuntimeOnTestClock) -> None:
     Mood.bad = bad
 
@@ -87,6 +116,10 @@ def start(definition: Any, input: Any, run_id: str) -> Step:
 
 def signal(run_id: str, *events: Event, key: str, retain: float | None = None) -> Step:
     return partial(_signal, run_id, key, events, retain)
+
+
+def fork(run_id: str, key: str, fork_id: str, effects: str = "hold") -> Step:
+    return partial(_fork, run_id, key, fork_id, effects)
 
 
 def publish(event: Event, key: str, retain: float | None = None) -> Step:
@@ -108,6 +141,7 @@ STORY: list[tuple[float, Step]] = [
     (0, signal("desk 1", Asked(5, "lose"), key="k3")),
     # Deadlines: one that an event meets, one that passes, alternatives.
     (1, signal("desk 1", Asked(6, "wait", "a"), Asked(7, "wait", "b"), key="k4")),
+    (1, signal("desk 1", Asked(7, "wait", "b"), key="k4b")),
     (1.01, publish(Word("a", 1), "p1")),
     (2, signal("desk 2", Asked(8, "choose", "c"), key="k5")),
     (2.01, publish(Word("z", 8), "p2")),
@@ -151,5 +185,14 @@ STORY: list[tuple[float, Step]] = [
     (23, signal("desk 0", Asked(40, "tell", "clerk"), key="k19")),
     (24, partial(_delete, REMOVED[0])),
     (24, partial(_delete, REMOVED[1])),
-    (30, _pass),
+    # Forks: in one commit and in several, with deadlines that are long over, with effects, of a fork.
+    (25, fork("desk 3", "k9", "fork 3")),
+    (25, fork("desk 1", "k4b", "fork 1")),
+    (26, fork("desk 0", "k7b", "fork 0")),
+    (27, fork("fork 0", "k7b", "fork 00")),
+    (28, partial(_release, "fork 0")),
+    (29, fork("desk 0", "k8", "fork 8", "redispatch")),
+    (30, partial(_release, "fork 00")),
+    (31, partial(_release, "fork 3")),
+    (36, _pass),
 ]

@@ -5,15 +5,17 @@ Prints a line of JSON for each call that returned, once it has returned: what wa
 
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from random import Random
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import anyio
 import msgspec
 
 import looms
-from looms import RunActive, RunFinished, Runtime, UnknownRun
+from looms import RunActive, RunFinished, Runtime, UnknownEffect, UnknownRun
+from looms.snapshots import copying
 from tests.crash.works import Asked, Do, Told, Trip, Word, desk, modules, trip
 
 STDOUT = 1
@@ -104,6 +106,21 @@ class Load:
             acknowledge("publish", "", key, (msgspec.to_builtins(word),), runs=tuple(published.runs))
             await anyio.sleep(0.003)
 
+    async def forks(self, task: int) -> None:
+        """Fork desks while they work, and have what is held in the forks run, or run at once."""
+        random = Random(f"{self._seed} forks {task}")
+        for n in range(1_000_000):
+            desk = self._runtime.run(f"desk {random.randrange(DESKS)}")
+            at = random.randint(1, (await desk.inspect()).seq)
+            effects: Literal["hold", "redispatch"] = random.choice(("hold", "redispatch"))
+            fork_id = f"fork {self._seed} {task} {n}"
+            fork = await desk.fork(at, fork_id, effects=effects)
+            acknowledge("fork", fork_id, desk.id, seq=at)
+            for effect in (await fork.inspect()).effects[:2]:
+                with suppress(UnknownEffect):  # it ran meanwhile
+                    await fork.retry_effect(effect.id)
+            await anyio.sleep(0.02)
+
     async def early(self, task: int) -> None:
         """Send to runs that are started only afterwards."""
         for n in range(1_000_000):
@@ -121,11 +138,12 @@ class Load:
 
 async def main(store: str, seed: str) -> None:
     options = Random(f"{seed} options")
+    copying.RECORDS = options.choice((7, 50, 1_024))  # so that many forks take several commits
     async with Runtime(store, modules=modules, snapshot_every=options.choice((3, 20, 256))) as runtime:
         for n in range(DESKS):
             await runtime.start(desk, n, run_id=f"desk {n}", exists="return")
         load = Load(runtime, seed)
-        work = [*[load.signals] * 6, *[load.starts] * 2, *[load.publications] * 2, load.early]
+        work = [*[load.signals] * 6, *[load.starts] * 2, *[load.publications] * 2, load.early, load.forks]
         async with anyio.create_task_group() as tasks:
             for task, does in enumerate(work):
                 tasks.start_soon(does, task)

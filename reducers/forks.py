@@ -1,0 +1,64 @@
+"""Forks: a run that has the past of another one, up to a seq, and a future of its own.
+
+The past stays what it was: its records, and what reducers were told of where they ran (``ctx.run_id``), are those of
+the run that it happened in. So a fork's log folds to the very states that the other run had, whatever they are made of,
+and that run's snapshots are good for the fork too. What was outstanding when the past ends is held, or not, as whoever
+forked the run said.
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+
+class Fork(msgspec.Struct, frozen=True, array_like=True):
+    """Up to ``seq`` a run's records are those of the run ``run_id``.
+
+    Attributes:
+        run_id: the run that the fork was made of.
+        seq: the last record that they share.
+        held: the effects outstanding then are held in the fork.
+        number: that run's, where the ids of its effects end in it.
+    """
+
+    run_id: str
+    seq: int
+    held: bool = True
+    number: int | None = None
+
+
+Forks: TypeAlias = tuple[Fork, ...]
+"""Where a run's past is from, oldest first; the last is what the run itself is a fork of. Empty: all is its own."""
+
+
+def lineage(forks: Forks, last: Fork) -> Forks:
+    """Where the past of a fork is from.
+
+    Args:
+        forks: where the past of the run is from of which it is made.
+        last: that run, and the last record that they share.
+    """
+    older = tuple(fork for fork in forks if fork.seq < last.seq)
+    cut = (msgspec.structs.replace(fork, seq=last.seq) for fork in forks[len(older) : len(older) + 1])
+    return (*older, *cut, last)
+
+
+def whose(forks: Forks, run_id: str, number: int | None, seq: int) -> tuple[str, int | None]:
+    """The run in which the record at a seq happened: its id, and its number where the ids of its effects end in it.
+
+    Args:
+        forks: where the past of the run is from.
+        run_id, number: the run itself.
+        seq: the seq.
+    """
+    return next(((fork.run_id, fork.number) for fork in forks if seq <= fork.seq), (run_id, number))
+
+
+def held_at(forks: Forks, seq: int) -> bool | None:
+    """Whether what is outstanding after the record at a seq is held from then on; None: as it was."""
+    return next((fork.held for fork in reversed(forks) if fork.seq == seq), None)
+
+
+def origin(forks: Forks) -> tuple[str, int] | None:
+    """What a run is a fork of: the run, and the last seq that they share; None when it is no fork."""
+    return (forks[-1].run_id, forks[-1].seq) if forks else None
