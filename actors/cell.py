@@ -11,7 +11,7 @@ import msgspec
 
 from looms.actors import logs
 from looms.actors.calls import Call
-from looms.reducers.errors import ModuleError, ReducerError, closest
+from looms.reducers.errors import ModuleError, ReducerError
 from looms.reducers.folded import FoldedRun
 from looms.reducers.items import Item
 from looms.reducers.registry import Registry
@@ -137,5 +137,4 @@ def warn_of_damage(head: Head, passed_over: tuple[StoreFormatError, ...]) -> Non
 
 def missing(definition: str, code: Registry) -> ModuleError:
     """Why a run of a definition that is not here takes nothing."""
-    hint = closest(definition, code.definitions)
-    return ModuleError(f"{definition} is a definition of no module here{hint}; the run goes on when it is back")
+    return ModuleError(f"{code.no_definition(definition)}; the run goes on when it is back")

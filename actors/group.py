@@ -15,12 +15,13 @@ from looms.actors.cell import Cell, load_cell
 from looms.actors.cells import Cells
 from looms.actors.options import Options
 from looms.actors.requests import pack_answer
+from looms.reducers.entries import Entry
 from looms.reducers.folded import EffectKey, Outstanding
 from looms.reducers.items import (
     pack_item,
 )
 from looms.reducers.registry import Registry
-from looms.snapshots import heads, history, inbox, requests
+from looms.snapshots import heads, history, inbox, requests, type_rows
 from looms.snapshots.batch import Batch
 from looms.snapshots.chains import Chain
 from looms.snapshots.rows import Head
@@ -32,10 +33,12 @@ class Memory:
 
     Attributes:
         keeps: some event may be kept for whoever waits for it next; where there is none, nobody looks.
+        types: the types of events that are noted in the store, each with its newest version there.
     """
 
     def __init__(self, keeps: bool) -> None:
         self.keeps = keeps
+        self.types: dict[str, int] = {}
 
 
 class Before(msgspec.Struct, frozen=True):
@@ -98,6 +101,7 @@ class Group:
         self.hurried: list[tuple[int, EffectKey]] = []
         self.first_due: int | None = None
         self.records = 0
+        self._noted: list[str] = []
         self._answers: list[Answer] = []
         self._told: list[tuple[Callable[..., None], str, dict[str, Any]]] = []
         self._cells = cells
@@ -192,6 +196,16 @@ class Group:
         """Have a run look into its durable inbox after the commit."""
         self.woken.add(run_id)
 
+    def note_types(self, entries: Iterable[Entry]) -> None:
+        """Note the types of records that are written, where the store has not noted them yet."""
+        known = self.memory.types
+        for entry in entries:
+            type, version = entry.row.type, entry.row.version
+            if known.get(type, 0) < version:
+                type_rows.put(self.batch, type, version)
+                known[type] = version
+                self._noted.append(type)
+
     def tell_later(self, level: Callable[..., None], event: str, **values: Any) -> None:
         """Have the application's log told of something, once it is committed."""
         self._told.append((level, event, values))
@@ -218,6 +232,8 @@ class Group:
 
     def take_back(self) -> None:
         """The commit failed: cells are as they were before this group."""
+        for type in self._noted:
+            self.memory.types.pop(type, None)
         for before in self.touched.values():
             cell = before.cell
             cell.run.journal.undo()

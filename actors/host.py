@@ -14,7 +14,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from looms.actors import logs
-from looms.actors.cell import Cell, Posted, load_cell, missing
+from looms.actors.cell import Cell, Posted, load_cell
 from looms.actors.cells import Cells
 from looms.actors.clock import Clock, after
 from looms.actors.committer import Committer
@@ -24,6 +24,7 @@ from looms.actors.followers import Followers
 from looms.actors.forking import Forking
 from looms.actors.group import Group, Memory
 from looms.actors.jobs import Job, Turns, unknown
+from looms.actors.lacking import MISSING_DEFINITION, lacking
 from looms.actors.options import Options
 from looms.actors.removals import Removals
 from looms.actors.timers import Timers
@@ -31,7 +32,7 @@ from looms.reducers.errors import ModuleError
 from looms.reducers.folded import EffectKey
 from looms.reducers.images import asked_at
 from looms.reducers.registry import Registry
-from looms.snapshots import effect_rows, heads, history, inbox, retained
+from looms.snapshots import effect_rows, heads, history, inbox, retained, type_rows
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
@@ -59,6 +60,8 @@ class Host:
         self.cells = Cells(options.max_resident)
         with store.view() as view:
             self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
+            with _left_out_if_damaged():  # what is left out is noted anew, with the next record of its type
+                self._memory.types = type_rows.load(view)
         self._ready: dict[str, deque[Posted]] = {}
         self._to_wake: set[str] = set()
         self.committer = Committer(store, self._new_group, self._next_job, self._committed, self._failed)
@@ -231,15 +234,18 @@ class Host:
         return thread, invoke.request
 
     def _report_missing(self) -> None:
-        """Say which runs today's modules cannot serve."""
+        """Say what today's modules lack, and what waits for it.
+
+        Raises:
+            ModuleError: ``strict``, and there are runs whose definition is missing.
+        """
         with self.store.view() as view:
-            gone = [name for name in heads.definition_names(view) if name not in self.code.definitions]
-            lost = [(name, count) for name in gone if (count := heads.unfinished(view, name))]
-        for name, count in lost:
-            logs.warning("definition missing", definition=name, runs=count, reason=str(missing(name, self.code)))
+            found = lacking(view, self.code, self._memory.types)
+        for lack in found:
+            logs.warning(lack.event, reason=lack.reason, **lack.details)
+        lost = [f"{lack.details['runs']} of {lack.reason}" for lack in found if lack.event == MISSING_DEFINITION]
         if lost and self.options.strict:
-            said = "; ".join(f"{count} of {missing(name, self.code)}" for name, count in lost)
-            raise ModuleError(f"{self.store.path} has runs that today's modules cannot serve: {said}")
+            raise ModuleError(f"{self.store.path} has runs that today's modules cannot serve: {'; '.join(lost)}")
 
     def _recover(self) -> None:
         """Take up what was outstanding when the store was last open: nothing else is read.

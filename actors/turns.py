@@ -153,6 +153,7 @@ def _write(group: Group, cell: Cell, turn: Turn, mark: int, grace: Cancelling | 
     group.end((head.number, key) for key in changed.ended)
     group.set_timer(index_rows.first_due(changed))
     group.records += len(turn.entries)
+    group.note_types(turn.entries)
     send(group, cell, turn.entries)
     group.tell_later(logs.debug, "turn", run_id=run.run_id, first=before.seq + 1, last=run.seq)
     if before.seq == 0:

@@ -1,6 +1,6 @@
 """The registry: today's code, as one checked set of modules."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from looms.reducers.definitions import Definition, Projection
@@ -22,8 +22,8 @@ class Registry:
         modules: the modules, in any order.
 
     Raises:
-        ModuleError: two of one name, a required one missing, a name declared twice, or a reducer that handles an
-            event of a module that is not here.
+        ModuleError: two of one name, a required one missing, a name declared twice, an event without a way from each
+            of its versions to today's, or a reducer that handles an event of a module that is not here.
     """
 
     def __init__(self, modules: Iterable[Module]) -> None:
@@ -37,8 +37,12 @@ class Registry:
             _adopt(self.projections, module.projections, "projection")
             _adopt(self.effects, module.effects, "effect")
             _adopt(self.events, module.events, "event")
+        for module in self.modules.values():
             for kind in module.events.values():
-                _adopt(self.events, dict.fromkeys(kind.formerly, kind), f"formerly= of event {kind.name}: event")
+                _check_upcasts(module.name, kind)
+                for name in kind.formerly:
+                    _check_former(module.name, name, kind, self.events)
+                    self.events[name] = kind
         for definition in self.definitions.values():
             self._check_handled(definition.name, definition.handles)
         for projection in self.projections.values():
@@ -53,7 +57,7 @@ class Registry:
         """
         kind = event_type(type(event))
         if self.events.get(kind.name) is not kind:
-            raise self._unknown(kind.name)
+            raise self.no_event(kind.name)
         return _not_of_the_runtime(kind)
 
     def event_sent(self, name: str) -> EventType[Any]:
@@ -78,7 +82,7 @@ class Registry:
         """
         kind = self.events.get(name)
         if kind is None:
-            raise self._unknown(name)
+            raise self.no_event(name)
         return kind
 
     def definition(self, name: str) -> Definition[Any, Any, Any]:
@@ -87,7 +91,10 @@ class Registry:
         Raises:
             ModuleError: no module here has it.
         """
-        return _found(self.definitions, name, "a definition")
+        found = self.definitions.get(name)
+        if found is None:
+            raise self.no_definition(name)
+        return found
 
     def effect(self, name: str) -> Effect[Any]:
         """An effect by name.
@@ -95,16 +102,35 @@ class Registry:
         Raises:
             ModuleError: no module here has it.
         """
-        return _found(self.effects, name, "an effect")
+        found = self.effects.get(name)
+        if found is None:
+            raise self.no_effect(name)
+        return found
 
-    def _unknown(self, name: str) -> UnknownEvent:
-        """No module here has an event: say which is closest, or what there is."""
-        names = [known for known in self.events if not known.startswith("looms.")]
-        hint = closest(name, names)
+    def no_event(self, name: str) -> UnknownEvent:
+        """No module here has an event."""
+        return UnknownEvent(
+            self._absent(name, "an event", [one for one in self.events if not one.startswith("looms.")])
+        )
+
+    def no_definition(self, name: str) -> ModuleError:
+        """No module here has a definition."""
+        return ModuleError(self._absent(name, "a definition", self.definitions))
+
+    def no_effect(self, name: str) -> ModuleError:
+        """No module here has an effect."""
+        return ModuleError(self._absent(name, "an effect", self.effects))
+
+    def _absent(self, name: str, what: str, known: Collection[str]) -> str:
+        """What is told of a name that is not here: the closest one, or the module that it was in, or what there is."""
+        hint = closest(name, known)
+        module, _, rest = name.partition(".")
+        if rest and not hint and not any(name.startswith(f"{here}.") for here in self.modules):
+            return f"{name} is {what} of module {module}, which is not among the modules here"
         if not hint:
-            shown = ", ".join(sorted(names)[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-            hint = f"; there are {shown}" if names else "; no module here has any"
-        return UnknownEvent(f"{name} is an event of no module here{hint}")
+            shown = ", ".join(sorted(known)[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
+            hint = f"; there are {shown}" if known else "; no module here has any"
+        return f"{name} is {what} of no module here{hint}"
 
     def _check_handled(self, name: str, handles: frozenset[type[Event]]) -> None:
         for cls in handles:
@@ -144,8 +170,28 @@ def _adopt(into: dict[str, T], declared: dict[str, T], what: str) -> None:
         into[name] = thing
 
 
-def _found(among: dict[str, T], name: str, what: str) -> T:
-    thing = among.get(name)
-    if thing is None:
-        raise ModuleError(f"{name} is {what} of no module here{closest(name, among)}")
-    return thing
+def _check_upcasts(module: str, kind: EventType[Any]) -> None:
+    """There is a way from each version that a record may have to today's."""
+    missing = [step for step in range(2, kind.version + 1) if step not in kind.upcasts]
+    if missing:
+        name = kind.name.removeprefix(f"{module}.")
+        declared = " and ".join(f"@{module}.upcast({name!r}, to={step})" for step in missing)
+        raise ModuleError(
+            f"event {kind.name} has version={kind.version}, and records of older versions could not be read; "
+            f"declare {declared}"
+        )
+
+
+def _check_former(module: str, name: str, kind: EventType[Any], known: dict[str, EventType[Any]]) -> None:
+    """A name that an event had before is no other event's, now or before."""
+    other = known.get(name)
+    if other is None:
+        return
+    if other.name == name:
+        whose = "its own name" if other is kind else "the name of another event"
+    else:
+        whose = "there twice" if other is kind else f"a former name of event {other.name}, too"
+    raise ModuleError(
+        f"event {kind.name}: formerly={name.removeprefix(f'{module}.')!r} is {whose}; a record tells by its name alone "
+        "what it holds"
+    )

@@ -96,6 +96,13 @@ class ShapeRow(Row, frozen=True):
     count: int
 
 
+class TypeRow(Row, frozen=True):
+    """The newest version of an event type that the store has held."""
+
+    type: str
+    version: Number
+
+
 class EffectRow(Row, frozen=True):
     """An outstanding effect: which, and how far its attempts are. Times are milliseconds."""
 

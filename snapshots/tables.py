@@ -22,6 +22,7 @@
 | requests, answers | 16 bytes | what another process asks of the host, and its answer |
 | removals | run | runs that are being removed |
 | former | hash of a run id | ids of runs that were removed |
+| types | event type | `TypeRow`: the newest version in which records were written |
 
 A record is put where the log ends, not where its run is: a commit over a thousand runs then dirties a few
 pages at the end of one tree, where a log keyed by (run, seq) dirties a page for each run.
@@ -83,10 +84,11 @@ REQUESTS = Table("requests", (("id", 16),))
 ANSWERS = Table("answers", (("id", 16),))
 REMOVALS = Table("removals", (_RUN,), valued=False)
 FORMER = Table("former", (("hash", 8),), valued=False)
+TYPES = Table("types", (("type", 0),))
 
 ALL = (
     *(META, IDS, RUNS, LOG, EXTENTS, LISTING, SNAPSHOTS, BODIES, INBOX, WAITS, SHAPES, TIMERS, EFFECTS, KEYS),
-    *(COMMITS, RETAINED, RETAINED_INDEX, REQUESTS, ANSWERS, REMOVALS, FORMER),
+    *(COMMITS, RETAINED, RETAINED_INDEX, REQUESTS, ANSWERS, REMOVALS, FORMER, TYPES),
 )
 
 

@@ -42,11 +42,20 @@ def test_a_name_that_two_modules_make_is_refused() -> None:
         Registry([one, two])
 
 
-def test_a_former_name_that_is_in_use_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("one", "two", "message"),
+    [
+        ([], ["paid"], r"desk\.settled: formerly='paid' is the name of another event"),
+        (["gone"], ["gone"], r"desk\.settled: formerly='gone' is a former name of event desk\.paid, too"),
+        (["paid"], [], r"desk\.paid: formerly='paid' is its own name"),
+        (["gone", "gone"], [], r"desk\.paid: formerly='gone' is there twice"),
+    ],
+)
+def test_a_former_name_that_is_in_use_is_refused(one: list[str], two: list[str], message: str) -> None:
     module = Module("desk")
-    module.event("paid")(type("One", (Event,), {}))
-    module.event("settled", formerly=["paid"])(type("Two", (Event,), {}))
-    with pytest.raises(ModuleError, match=r"event desk\.paid: declared twice"):
+    module.event("paid", formerly=one)(type("One", (Event,), {}))
+    module.event("settled", formerly=two)(type("Two", (Event,), {}))
+    with pytest.raises(ModuleError, match=message):
         Registry([module])
 
 
@@ -75,7 +84,14 @@ def test_what_is_not_there_is_told_with_the_closest_name() -> None:
         code.event_named("shop.payed")
     with pytest.raises(UnknownEvent, match=r"zzz is an event of no module here; there are shop\.paid"):
         code.event_named("zzz")
-    with pytest.raises(UnknownEvent, match=r"shop\.paid is an event of no module here"):
+    away = "which is not among the modules here"
+    with pytest.raises(UnknownEvent, match=rf"shop\.paid is an event of module shop, {away}"):
         Registry([]).event_of(Paid(1))
+    with pytest.raises(ModuleError, match=rf"ledger\.book is a definition of module ledger, {away}"):
+        code.definition("ledger.book")
+    with pytest.raises(ModuleError, match=rf"ledger\.print is an effect of module ledger, {away}"):
+        code.effect("ledger.print")
+    with pytest.raises(ModuleError, match=r"desk\.zzz is an effect of no module here; there are desk\.ship"):
+        code.effect("desk.zzz")
     with pytest.raises(UnknownEvent, match=r"PaidTwice is not registered.*a subclass too"):
         code.event_of(PaidTwice(1))

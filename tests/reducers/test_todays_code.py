@@ -319,16 +319,20 @@ def test_an_event_of_a_newer_version_says_that_newer_code_wrote_it() -> None:
         Registry([second.module]).event_named("shop.settled").unpack(b"\x80", 3)
 
 
-def test_an_event_of_an_old_version_without_an_upcast_says_which_one_is_missing() -> None:
+def test_an_event_without_a_way_from_each_of_its_versions_is_refused_with_the_upcasts_that_are_missing() -> None:
     module = Module("shop")
 
     @module.event("settled", version=4)
     class Settled(Event):
         pass
 
-    module.upcast("settled", to=2)(dict)
-    with pytest.raises(InvalidEvent, match=r"no way from 2 to 3; declare @module\.upcast\('settled', to=3\)"):
-        Registry([module]).event_named("shop.settled").unpack(b"\x80", 1)
+    module.upcast("settled", to=3)(dict)
+    missing = r"declare @shop\.upcast\('settled', to=2\) and @shop\.upcast\('settled', to=4\)"
+    with pytest.raises(ModuleError, match=rf"shop\.settled has version=4.*{missing}"):
+        Registry([module])
+    for to in (2, 4):
+        module.upcast("settled", to=to)(dict)
+    assert Registry([module]).event_named("shop.settled").unpack(b"\x80", 1) == Settled()
 
 
 def test_upcasts_follow_one_another() -> None:

@@ -22,6 +22,7 @@ from looms.snapshots import (
     shapes,
     snapshot_rows,
     timers,
+    type_rows,
     wait_rows,
 )
 from looms.snapshots.environment import Environment
@@ -56,6 +57,7 @@ def fill(store: Store) -> None:
     retained.index(batch, HASH, retained.put(batch, b"event"))
     with store.view() as view:
         shapes.change(batch.over(view), batch, "shop.paid", (("id",),), 1)
+    type_rows.put(batch, "shop.paid", 2)
     requests.answer(batch, b"2" * 16, b"answer")
     store.commit(batch)
     requests.ask(store.environment, b"1" * 16, b"request")
@@ -87,6 +89,7 @@ READERS: dict[str, Callable[[Reading], object]] = {
     "retained": lambda view: retained.page(view),
     "requests": lambda view: requests.page(view),
     "answers": lambda view: requests.answered(view, b"2" * 16),
+    "types": lambda view: type_rows.load(view),
 }
 
 
