@@ -162,6 +162,8 @@ class Part(msgspec.Struct, frozen=True):
         index_rows.write(group.batch, group.reading, number, opened)
         group.ask(AskedEffect(run.run_id, number, effect, run.effect_id(effect.key)) for effect in opened.asked)
         group.set_timer(index_rows.first_due(opened))
+        if run.end is not None:
+            group.over.append((cell.head.status, cell.head.updated_at))
         group.tell_later(
             logs.info, "run forked", run_id=self.asked.run_id, at=run.seq, fork=run.run_id, held=self.asked.hold
         )

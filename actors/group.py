@@ -78,6 +78,7 @@ class Group:
         asked, ended: the effects to begin and to end after the commit.
         removed: the ids of runs that are gone.
         hurried: the effects to be tried now.
+        over: of the runs that are over now, how each ended and when.
         woken: the ids of runs with something new in their durable inbox.
         first_due: when the first of the timers that were set is due.
     """
@@ -99,6 +100,7 @@ class Group:
         self.woken: set[str] = set()
         self.removed: list[str] = []
         self.hurried: list[tuple[int, EffectKey]] = []
+        self.over: list[tuple[str, int]] = []
         self.first_due: int | None = None
         self.records = 0
         self._noted: list[str] = []

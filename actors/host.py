@@ -27,6 +27,8 @@ from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.lacking import MISSING_DEFINITION, lacking
 from looms.actors.options import Options
 from looms.actors.removals import Removals
+from looms.actors.retention import Retention
+from looms.actors.retiring import Retiring
 from looms.actors.timers import Timers
 from looms.reducers.errors import ModuleError
 from looms.reducers.folded import EffectKey
@@ -69,6 +71,7 @@ class Host:
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.committer.add)
         self.forking = Forking(self.committer.add, self.removals)
+        self.retiring = Retiring(store, clock, options.retention or Retention(), self.committer.add)
         self.open = False
         self.activity = 0  # grows with all that happens: whoever waits for quiet compares
 
@@ -78,15 +81,18 @@ class Host:
         Raises:
             ModuleError: ``strict``, and there are runs whose definition is missing.
         """
-        self._report_missing()
+        if self.options.serves:
+            self._report_missing()
         self.open = True
         self._process, self._thread = os.getpid(), threading.get_ident()
         self._tasks = tasks
-        self._recover()
+        if self.options.serves:
+            self._recover()
         self.forking.serve(tasks)
         tasks.start_soon(self.committer.run)
+        tasks.start_soon(self.removals.run)
         if self.options.drives:
-            for task in (self.dispatcher.run, self.timers.run, self.removals.run):
+            for task in (self.dispatcher.run, self.timers.run, self.retiring.run):
                 tasks.start_soon(task)
 
     def close(self) -> None:
@@ -95,6 +101,7 @@ class Host:
         closed = RuntimeClosed(f"the runtime on {self.store.path} was closed before this was committed")
         self.committer.stop(closed)
         self.forking.stop(closed)
+        self.removals.stop(closed)
         self.followers.tell_all()
 
     def post(self, run_id: str, posted: Posted) -> None:
@@ -199,6 +206,8 @@ class Host:
             self.cells.drop(run_id)  # somebody may have looked at it meanwhile
         if group.removed:
             self.removals.begin()
+        for status, ended in group.over:
+            self.retiring.note(status, ended)
         if group.first_due is not None:
             self.timers.set(group.first_due)
         self.cells.trim()

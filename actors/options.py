@@ -2,6 +2,7 @@
 
 import msgspec
 
+from looms.actors.retention import Retention
 from looms.reducers.errors import InvalidInput
 from looms.reducers.plan import Limits
 
@@ -14,7 +15,9 @@ class Options(msgspec.Struct, frozen=True):
         max_resident: cells kept in memory though they have no work.
         max_mailbox: events that a run's mailbox holds.
         max_turn_records: records that one thing that comes to a run may lead to.
+        retention: how long runs are kept that are over; None: for ever.
         drives: run effects and fire timers; else they are left for the host that comes next.
+        serves: let runs go on, and serve other processes; else only what this process asks for is done.
         strict: refuse to open a store with runs whose definition is missing.
     """
 
@@ -23,13 +26,17 @@ class Options(msgspec.Struct, frozen=True):
     max_mailbox: int = 1_024
     max_turn_records: int = 10_000
     strict: bool = False
+    retention: Retention | None = None
     drives: bool = True
+    serves: bool = True
 
     def __post_init__(self) -> None:
         for name in ("snapshot_every", "max_resident", "max_mailbox", "max_turn_records"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise InvalidInput(f"{name}={value!r}; give a whole number from 1")
+        if not isinstance(self.retention, Retention | None):
+            raise InvalidInput(f"retention={self.retention!r}; give a looms.Retention(...)")
 
     @property
     def limits(self) -> Limits:

@@ -32,6 +32,7 @@ class Removals:
         self._store = store
         self._clock = clock
         self._add = add
+        self._waiting: list[OneOff] = []
         self._more = anyio.Event()
         self._more.set()  # a removal may have been cut off by the end of the last host
         self.kept: dict[Call[Any], int] = {}
@@ -46,23 +47,41 @@ class Removals:
             await self._more.wait()
             self._more = anyio.Event()
             while numbers := self._pending():
-                for number in numbers:
-                    await self._step(number)
+                if not await self._step(numbers):  # perhaps because of one of them
+                    for number in numbers:
+                        if not await self._step([number]):
+                            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+            waiting, self._waiting = self._waiting, []
+            for job in waiting:
+                self._add(job)
+
+    def when_done(self, job: OneOff) -> None:
+        """Have a job put into a group when nothing is left of all that was deleted so far."""
+        self._waiting.append(job)
+        self._more.set()
+
+    def stop(self, error: Exception) -> None:
+        """Refuse the jobs that wait, after ``run`` has ended."""
+        for job in self._waiting:
+            job.refuse(error)
 
     def _pending(self) -> list[int]:
         with self._store.view() as view:
             pending = removal.pending(view, 256 + len(self.kept))
         return [number for number in pending if number not in self.kept.values()]
 
-    async def _step(self, number: int) -> None:
+    async def _step(self, numbers: list[int]) -> bool:
+        """Remove some rows of these runs; False when that could not be done."""
+
         def step(group: Group) -> None:
             with self._store.view() as view:
-                removal.step(view, group.batch, number)
+                removal.steps(view, group.batch, numbers)
 
         call: Call[None] = Call()
         self._add(OneOff(step, call, urgent=True))
         try:
             await call.result()
         except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
-            logs.warning("not removed yet", run=number, error=f"{type(error).__name__}: {error}")
-            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+            logs.warning("not removed yet", runs=numbers[:10], error=f"{type(error).__name__}: {error}")
+            return False
+        return True

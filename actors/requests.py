@@ -61,6 +61,16 @@ class DeleteRun(msgspec.Struct, frozen=True, tag_field="request", tag="delete"):
     run_id: str
 
 
+class DeleteEnded(msgspec.Struct, frozen=True, tag_field="request", tag="delete_ended"):
+    """Delete the runs of these numbers, of those that are there and over."""
+
+    numbers: list[int]
+
+
+class UntilRemoved(msgspec.Struct, frozen=True, tag_field="request", tag="until_removed"):
+    """Answer when nothing is left of all that was deleted so far."""
+
+
 class RetryEffect(msgspec.Struct, frozen=True, tag_field="request", tag="retry"):
     """Try an outstanding effect now."""
 
@@ -87,7 +97,17 @@ class ForkRun(msgspec.Struct, frozen=True, tag_field="request", tag="fork"):
 
 
 Request: TypeAlias = (
-    StartRun | SignalRun | PublishEvent | CancelRun | ResumeRun | DeleteRun | RetryEffect | SettleEffect | ForkRun
+    StartRun
+    | SignalRun
+    | PublishEvent
+    | CancelRun
+    | ResumeRun
+    | DeleteRun
+    | DeleteEnded
+    | UntilRemoved
+    | ForkRun
+    | RetryEffect
+    | SettleEffect
 )
 
 

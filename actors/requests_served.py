@@ -16,6 +16,7 @@ from looms.actors.host import Host
 from looms.actors.one_off import OneOff
 from looms.actors.requests import (
     CancelRun,
+    DeleteEnded,
     DeleteRun,
     ForkRun,
     PublishEvent,
@@ -25,6 +26,7 @@ from looms.actors.requests import (
     SettleEffect,
     SignalRun,
     StartRun,
+    UntilRemoved,
     unpack_request,
 )
 from looms.actors.service import Service
@@ -149,6 +151,10 @@ def ask(service: Service, host: Host, request: Request) -> Call[Any]:
             return service.delete(run_id)
         case ForkRun(run_id=run_id, at=at, fork_id=fork_id, effects=effects):
             return service.fork(run_id, at, fork_id, effects)
+        case DeleteEnded(numbers=numbers):
+            return service.delete_ended(numbers)
+        case UntilRemoved():
+            return service.until_removed()
         case RetryEffect(run_id=run_id, effect_id=effect_id):
             return service.retry_effect(run_id, effect_id)
         case SettleEffect(run_id=run_id, effect_id=effect_id, type=type, payload=payload):

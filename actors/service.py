@@ -16,6 +16,7 @@ from looms.actors.host import Host
 from looms.actors.jobs import unknown
 from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
+from looms.actors.retiring import delete
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
 from looms.actors.turns import refusal, resume, take_turn
@@ -40,6 +41,13 @@ class Receipt(msgspec.Struct, frozen=True):
 
     seq: int | None
     duplicate: bool = False
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """How many runs were deleted, and the numbers of those that are too damaged for that."""
+
+    runs: int
+    damaged: list[int]
 
 
 class Service:
@@ -138,6 +146,17 @@ class Service:
             group.remove(run_id)
 
         return self._once(remove, urgent=True)
+
+    def delete_ended(self, numbers: list[int]) -> Call[Deleted]:
+        """Ask for runs to be removed, by their numbers: of those that are there and over."""
+        return self._once(lambda group: Deleted(*delete(group, numbers)), urgent=True)
+
+    def until_removed(self) -> Call[None]:
+        """Ask to be told when nothing is left of all that was deleted so far."""
+        self._host.check_open()
+        call: Call[None] = Call(self._request)
+        self._host.removals.when_done(OneOff(lambda group: None, call, urgent=True))
+        return call
 
     def settle_effect(self, run_id: str, effect_id: str, events: Iterable[Event]) -> Call[None]:
         """Ask for an outstanding effect to end with these events, which may be none.

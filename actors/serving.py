@@ -25,9 +25,10 @@ async def serve(store: Store, code: Registry, clock: Clock, options: Options) ->
     try:
         async with background() as tasks:
             host.begin(tasks)
-            served = RequestsServed(host, tasks)
-            tasks.start_soon(Doorbell(store.path, host.followers, served.look).run)
-            tasks.start_soon(served.forget)
+            if options.serves:
+                served = RequestsServed(host, tasks)
+                tasks.start_soon(Doorbell(store.path, host.followers, served.look).run)
+                tasks.start_soon(served.forget)
             logs.info("host started", path=store.path)
             if isinstance(clock, MovedClock):
                 clock.attach(host)

@@ -159,6 +159,7 @@ def _write(group: Group, cell: Cell, turn: Turn, mark: int, grace: Cancelling | 
     if before.seq == 0:
         group.tell_later(logs.info, "run started", run_id=run.run_id, definition=run.definition)
     if run.end is not None:
+        group.over.append((run.end.status, run.at))
         group.tell_later(logs.info, f"run {run.end.status}", run_id=run.run_id, seq=run.seq, error=run.end.error)
     if cell.problem is None and run.seq - cell.snapshot >= group.options.snapshot_every:
         _snapshot(group, cell)

@@ -17,6 +17,7 @@ from looms.actors.errors import (
     WrongThread,
 )
 from looms.actors.publishing import Published
+from looms.actors.retention import Retention
 from looms.actors.service import Receipt
 from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
@@ -116,6 +117,7 @@ __all__ = [
     "Reduced",
     "ReducerError",
     "Replay",
+    "Retention",
     "Retry",
     "Run",
     "RunActive",

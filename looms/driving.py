@@ -23,6 +23,7 @@ from looms.actors.options import Options
 from looms.actors.publishing import Published
 from looms.actors.requests import (
     CancelRun,
+    DeleteEnded,
     DeleteRun,
     ForkRun,
     PublishEvent,
@@ -32,12 +33,13 @@ from looms.actors.requests import (
     SettleEffect,
     SignalRun,
     StartRun,
+    UntilRemoved,
     error_of,
     pack_request,
     unpack_reply,
 )
 from looms.actors.requests_served import ask
-from looms.actors.service import Receipt, Service
+from looms.actors.service import Deleted, Receipt, Service
 from looms.actors.serving import serve
 from looms.reducers.errors import LoomsError, ModuleError
 from looms.reducers.modules import Module
@@ -51,6 +53,7 @@ T = TypeVar("T")
 
 LOOK = 0.2  # seconds between looks for an answer where the host cannot be heard
 LOOKS = 25  # for a store that somebody is making
+TENDING = Options(drives=False, serves=False)  # of one that needs none of the application's code: runs do not go on
 HELPING = Options(drives=False)  # of a process that is the host for a moment: effects and timers are left alone
 
 
@@ -107,6 +110,14 @@ class Driver:
         """Fork a run; returns the fork's id."""
         return str(await self._ask(ForkRun(run_id, at, fork_id, effects)))
 
+    async def delete_ended(self, numbers: list[int]) -> Deleted:
+        """Remove runs by their numbers, of those that are there and over."""
+        return msgspec.convert(await self._ask(DeleteEnded(numbers)), Deleted)
+
+    async def until_removed(self) -> None:
+        """Return when nothing is left of all that was deleted so far."""
+        await self._ask(UntilRemoved())
+
     async def retry_effect(self, run_id: str, effect_id: str) -> None:
         """Have an outstanding effect tried now."""
         await self._ask(RetryEffect(run_id, effect_id))
@@ -118,7 +129,7 @@ class Driver:
 
 @asynccontextmanager
 async def driver(
-    path: str | os.PathLike[str], modules: Iterable[Module] = (), *, create: bool = True
+    path: str | os.PathLike[str], modules: Iterable[Module] = (), *, create: bool = True, tends: bool = False
 ) -> AsyncIterator[Driver]:
     """A driver of the store in a folder.
 
@@ -126,6 +137,7 @@ async def driver(
         path: the folder.
         modules: the application's modules; needed only where no host is running.
         create: make a store where there is none.
+        tends: only to take care of the store: where no host is running, that needs no modules, and no run goes on.
 
     Raises:
         StoreNotFound: there is no store, and ``create`` is false.
@@ -144,9 +156,10 @@ async def driver(
             stack.callback(environment.close)
             yield Driver(partial(_through_host, environment, code))
             return
-        if code is None:
+        if code is None and not tends:
             raise _nobody(path)
-        host = await stack.enter_async_context(serve(store, code, SystemClock(), HELPING))
+        options = TENDING if tends else HELPING
+        host = await stack.enter_async_context(serve(store, code or Registry(()), SystemClock(), options))
         yield Driver(partial(_as_host, host))
 
 

@@ -5,8 +5,8 @@ its records. A host may go on beside it: what is in a log does not change any mo
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 import anyio
 import anyio.to_thread
@@ -33,6 +33,7 @@ from looms.reducers.portable import (
 )
 from looms.snapshots import effect_rows, heads, inbox, keys, log, retained
 from looms.snapshots.errors import StoreFormatError
+from looms.snapshots.formats import library
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
 from looms.source import Source
@@ -47,17 +48,19 @@ class Chosen(msgspec.Struct, frozen=True):
 
     Attributes:
         run_ids: these; None: all.
+        numbers: these, by their numbers; None: all. Those that are gone by then are left out.
         definition, status: of all, those of this definition and with this status only.
     """
 
     run_ids: tuple[str, ...] | None = None
+    numbers: Sequence[int] | None = None
     definition: str | None = None
     status: str | None = None
 
     @property
     def everything(self) -> bool:
         """Whether it is the whole store: then what belongs to no run is exported too."""
-        return self.run_ids is None and self.definition is None and self.status is None
+        return self == Chosen()
 
 
 def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None) -> Chosen:
@@ -73,7 +76,7 @@ def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None
         hint = closest(str(status), heads.STATUSES)
         raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
     if run_ids is None:
-        return Chosen(None, name, status)
+        return Chosen(definition=name, status=status)
     if isinstance(run_ids, str):
         raise InvalidInput(f"run_ids={run_ids!r}; give a list of ids")
     if name is not None or status is not None:
@@ -91,12 +94,14 @@ class Walk:
     Attributes:
         runs, records: how many were exported whole so far.
         incomplete: the ids of runs that are damaged, or were deleted meanwhile: what is exported of them is not all.
+        left_out: their numbers.
     """
 
     def __init__(self, chosen: Chosen, at: int) -> None:
         self._chosen = chosen
         self._at = at
         self._begun = False
+        self._numbers = iter(chosen.numbers or ())
         self._next: deque[int] = deque()  # numbers of runs
         self._ids = deque(chosen.run_ids or ())
         self._last = 0
@@ -107,6 +112,7 @@ class Walk:
         self.runs = 0
         self.records = 0
         self.incomplete: list[str] = []
+        self.left_out: set[int] = set()
 
     @property
     def done(self) -> Exported:
@@ -124,7 +130,7 @@ class Walk:
         size = 0
         if not self._begun:
             self._begun = True
-            lines.append(line(Header(FORMAT, _library(), self._at, view.path)))
+            lines.append(line(Header(FORMAT, library(), self._at, view.path)))
             for id in self._ids:
                 if heads.number_of(view, id) is None:
                     raise unknown(id)
@@ -149,9 +155,8 @@ class Walk:
             self.incomplete.append(id)  # it was there when this began
         while self._chosen.run_ids is None and not self._over:
             if not self._next:
-                page = heads.list_runs(view, self._chosen.definition, self._chosen.status, self._last, RUNS)
-                self._next.extend(head.number for head in page)
-                if not page:
+                self._next.extend(self._more(view))
+                if not self._next:
                     self._over = True
                     break
             self._last = self._next.popleft()
@@ -159,6 +164,13 @@ class Walk:
             if self._head is not None:
                 return True
         return False
+
+    def _more(self, view: Reading) -> list[int]:
+        """The numbers of some more runs."""
+        if self._chosen.numbers is not None:
+            return list(islice(self._numbers, RUNS))
+        page = heads.list_runs(view, self._chosen.definition, self._chosen.status, self._last, RUNS)
+        return [head.number for head in page]
 
     def _of_run(self, view: Reading) -> list[bytes]:
         """Some more of the run that it is at."""
@@ -184,6 +196,7 @@ class Walk:
     def _give_up(self, head: Head, reason: str) -> bytes:
         self._head, self._seq = None, 0
         self.incomplete.append(head.run_id)
+        self.left_out.add(head.number)
         return line(Incomplete(head.run_id, reason))
 
     def _of_no_run(self, view: Reading) -> list[bytes]:
@@ -256,7 +269,11 @@ async def export(
     source: Source, target: Target, wanted: Chosen, at: int, progress: Callable[[Exported], None] | None
 ) -> Exported:
     """Write runs to a file or a stream; see ``Reader.export_runs``."""
-    walk = Walk(wanted, at)
+    return (await walked(source, target, Walk(wanted, at), progress)).done
+
+
+async def walked(source: Source, target: Target, walk: Walk, progress: Callable[[Exported], None] | None) -> Walk:
+    """Write what a walk goes by, and return it at its end."""
     with source.view():
         pass  # it is refused before a file is made
     with ExportFile(target) as file:
@@ -270,11 +287,4 @@ async def export(
             if progress is not None:
                 progress(walk.done)
         await anyio.to_thread.run_sync(file.finish, walk.runs, walk.records)
-    return walk.done
-
-
-def _library() -> str:
-    try:
-        return version("looms")
-    except PackageNotFoundError:
-        return "(not installed)"
+    return walk

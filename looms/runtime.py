@@ -12,6 +12,7 @@ from looms.actors.followers import NextCommit
 from looms.actors.host import Host
 from looms.actors.options import Options
 from looms.actors.publishing import Published
+from looms.actors.retention import Retention
 from looms.actors.service import Service
 from looms.actors.serving import serve
 from looms.commits import read_commits
@@ -53,6 +54,7 @@ class Runtime:
         max_turn_records: records that one event may lead to in a turn.
         map_size: bytes that the store may grow to; 1 TiB without, where addresses allow it.
         strict: refuse to open a store with runs whose definition is missing; else those are suspended.
+        retention: how long runs are kept that are over; for ever without.
 
     Raises:
         ModuleError: the modules do not fit together.
@@ -72,11 +74,12 @@ class Runtime:
         max_turn_records: int = 10_000,
         map_size: int | None = None,
         strict: bool = False,
+        retention: Retention | None = None,
     ) -> None:
         self.path = os.fspath(path)
         self.clock = clock or SystemClock()
         self._code = Registry(modules)
-        self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict)
+        self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict, retention)
         if durability not in ("commit", "relaxed"):
             raise InvalidInput(f"durability={durability!r}; give 'commit' or 'relaxed'")
         self._durability: Durability = durability

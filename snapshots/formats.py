@@ -37,7 +37,7 @@ def prepared_tables(environment: lmdb.Environment, path: str) -> Handles:
 def _create(environment: lmdb.Environment, txn: "lmdb.Transaction[bytes]") -> None:
     for table in ALL:
         environment.open_db(table.name.encode(), txn)
-    value = seal(META, _KEY, encode(Format(FORMAT, _library())))
+    value = seal(META, _KEY, encode(Format(FORMAT, library())))
     txn.put(_KEY, value, db=environment.open_db(META.name.encode(), txn))
 
 
@@ -75,11 +75,12 @@ def check_format(
     if found.version > FORMAT:
         raise StoreFormatError(
             f"{path}: the store has format {found.version}, written by looms {found.looms}; "
-            f"this is looms {_library()}, which reads formats up to {FORMAT}. Open it with a newer looms."
+            f"this is looms {library()}, which reads formats up to {FORMAT}. Open it with a newer looms."
         )
 
 
-def _library() -> str:
+def library() -> str:
+    """Return the version of this library."""
     try:
         return version("looms")
     except PackageNotFoundError:

@@ -8,15 +8,15 @@ import msgspec
 
 from looms.snapshots import former
 from looms.snapshots.batch import Batch
-from looms.snapshots.packing import after, read_u64, u64
+from looms.snapshots.packing import after, pair, read_pair, read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head, decode, encode
 from looms.snapshots.seals import damaged
-from looms.snapshots.tables import IDS, LISTING, RUNS
+from looms.snapshots.tables import ENDED, IDS, LISTING, RUNS
 
 # The order is part of the format: a status is its place here, in the keys of the listing.
 STATUSES = ("running", "waiting", "suspended", "completed", "failed", "cancelled")
-UNFINISHED = STATUSES[:3]
+UNFINISHED, FINISHED = STATUSES[:3], STATUSES[3:]
 REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
 
 _NO_LISTING = "its key is no definition, status and run"
@@ -81,8 +81,10 @@ def put(batch: Batch, old: Head | None, new: Head) -> None:
         batch.put(IDS, new.run_id.encode(), u64(new.number))
     if old is None or old.status != new.status or old.definition != new.definition:
         if old is not None:
-            batch.delete(LISTING, _listing(old))
+            _unlist(batch, old)
         batch.put(LISTING, _listing(new))
+        if new.status in FINISHED:
+            batch.put(ENDED, _ended(new))
     batch.put(RUNS, u64(new.number), encode(new))
 
 
@@ -94,7 +96,7 @@ def put_hidden(batch: Batch, head: Head) -> None:
 def hide(batch: Batch, head: Head) -> None:
     """Make a run impossible to find, by id, number or in lists; its id is free again."""
     batch.delete(IDS, head.run_id.encode())
-    batch.delete(LISTING, _listing(head))
+    _unlist(batch, head)
     put_hidden(batch, head)
 
 
@@ -116,6 +118,22 @@ def list_runs(
     numbers = _numbers(reading, definition, status, (after or 0) + 1)
     found = (head(reading, number) for number in numbers)
     return list(islice((one for one in found if one is not None), limit))
+
+
+def ended(
+    reading: Reading, status: str, upto: int | None = None, behind: tuple[int, int] = (0, 0), limit: int = 256
+) -> list[tuple[int, int]]:
+    """Return (when, number) of at most `limit` runs that ended so, the first to end first.
+
+    Args:
+        status: one of `FINISHED`.
+        upto: those that ended then or before (ms); all without.
+        behind: the last of the page before.
+    """
+    prefix = _BYTE[status]
+    high = after(prefix) if upto is None else prefix + u64(max(upto + 1, 0))
+    keys = reading.keys(ENDED, prefix + pair(*behind) + b"\0", high, limit=limit)
+    return [read_pair(key, 1) for key in keys]
 
 
 def definition_names(reading: Reading) -> list[str]:
@@ -159,6 +177,16 @@ def _listed(reading: Reading, definition: str, status: str, first: int) -> Itera
         if len(key) != len(prefix) + 8:
             raise damaged(LISTING, key, reading.path, _NO_LISTING)
         yield read_u64(key, len(prefix))
+
+
+def _unlist(batch: Batch, head: Head) -> None:
+    batch.delete(LISTING, _listing(head))
+    if head.status in FINISHED:
+        batch.delete(ENDED, _ended(head))
+
+
+def _ended(head: Head) -> bytes:
+    return _BYTE[head.status] + pair(max(head.updated_at, 0), head.number)
 
 
 def _listing(head: Head) -> bytes:

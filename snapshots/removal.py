@@ -6,7 +6,7 @@ after a crash in between, `pending` names it, and `step` goes on where it was: w
 A finished run has no waits, timers or effects; the rows of the latter two would be deleted too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from looms.snapshots import former, heads, log
 from looms.snapshots.batch import Batch
@@ -37,15 +37,28 @@ def step(reading: Reading, batch: Batch, run: int, limit: int = 1_000) -> bool:
 
     `reading` is the committed state, not one read through `batch`.
     """
-    left = limit
+    return _step(reading, batch, run, limit) is None
+
+
+def steps(reading: Reading, batch: Batch, runs: Iterable[int], limit: int = 1_000) -> None:
+    """Delete at most `limit` rows of runs that are hidden, one run after the other; `reading` as for `step`."""
+    for run in runs:
+        left = _step(reading, batch, run, limit)
+        if not left:
+            break
+        limit = left
+
+
+def _step(reading: Reading, batch: Batch, run: int, limit: int) -> int | None:
+    """Delete rows of a run; return how many more might have been deleted, or None when there are more of them."""
     for table, key in _rows(reading, run):
-        if left == 0:
-            return True
+        if limit == 0:
+            return None
         batch.delete(table, key)
-        left -= 1
+        limit -= 1
     batch.delete(RUNS, u64(run))
     batch.delete(REMOVALS, u64(run))
-    return False
+    return limit
 
 
 def _rows(reading: Reading, run: int) -> Iterator[tuple[Table, bytes]]:

@@ -81,7 +81,7 @@ class Room:
             return
         what = "the disk is full" if failed else "the store is full: it has reached its map_size"
         raise StoreFull(
-            f"{self._path}: {what}. Nothing of this commit was kept. Delete runs that are over"
+            f"{self._path}: {what}. Nothing of this commit was kept. Let go of what is old (looms prune, looms delete)"
             f"{', make room on the disk' if failed else ', or open it with a larger map_size'}."
         )
 

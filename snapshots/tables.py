@@ -8,6 +8,7 @@
 | log | position | a record; positions are given out in the order of commits, whatever the run |
 | extents | run, first seq | where older records of the run are in the log |
 | listing | definition, NUL, status, run | |
+| ended | status, ended ms, run | runs that are over, by when they ended |
 | snapshots | run, seq | `SnapshotInfo` |
 | bodies | run, seq | the snapshot's body |
 | inbox | run, n | a message not yet taken |
@@ -69,6 +70,7 @@ RUNS = Table("runs", (_RUN,))
 LOG = Table("log", (("position", 8),), appended=True)
 EXTENTS = Table("extents", (_RUN, ("seq", 8)))
 LISTING = Table("listing", (("definition, status and run", 0),), valued=False)
+ENDED = Table("ended", (("status", 1), ("ended", 8), _RUN), valued=False)
 SNAPSHOTS = Table("snapshots", (_RUN, ("seq", 8)))
 BODIES = Table("bodies", (_RUN, ("seq", 8)))
 INBOX = Table("inbox", (_RUN, ("n", 8)))
@@ -87,7 +89,7 @@ FORMER = Table("former", (("hash", 8),), valued=False)
 TYPES = Table("types", (("type", 0),))
 
 ALL = (
-    *(META, IDS, RUNS, LOG, EXTENTS, LISTING, SNAPSHOTS, BODIES, INBOX, WAITS, SHAPES, TIMERS, EFFECTS, KEYS),
+    *(META, IDS, RUNS, LOG, EXTENTS, LISTING, ENDED, SNAPSHOTS, BODIES, INBOX, WAITS, SHAPES, TIMERS, EFFECTS, KEYS),
     *(COMMITS, RETAINED, RETAINED_INDEX, REQUESTS, ANSWERS, REMOVALS, FORMER, TYPES),
 )
 

@@ -31,7 +31,7 @@ def translated(error: lmdb.Error | OSError, path: str, doing: str) -> StoreError
     if isinstance(error, lmdb.MapFullError):
         return StoreFull(
             f"{path}: the store is full: it has reached its map_size. Nothing of this commit was kept. "
-            "Remove finished runs, prune snapshots, or open it with a larger map_size."
+            "Let go of what is old (looms prune, looms delete), or open it with a larger map_size."
         )
     # LMDB reports a write that was cut short by a full disk as a general I/O error.
     if means(error, NO_ROOM) or (means(error, (errno.EIO,)) and _disk_is_full(path)):

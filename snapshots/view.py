@@ -116,6 +116,12 @@ class View:
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error
 
+    def size(self) -> int:
+        """Return how many bytes the pages have that hold something; the rest of the file can be used again."""
+        stats = [self._txn.stat(handle) for handle in self._handles.values()]
+        pages = sum(s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats)
+        return int(pages * stats[0]["psize"])
+
     def _found(self, table: Table, key: bytes, value: bytes) -> bytes:
         check_key(table, key, self.path)
         return self._body(table, key, value)

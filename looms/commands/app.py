@@ -15,6 +15,7 @@ from looms.commands.export import export
 from looms.commands.fork import fork
 from looms.commands.host import host
 from looms.commands.mend import retry, settle
+from looms.commands.prune import prune
 from looms.commands.replay import replay
 from looms.commands.runs import runs
 from looms.commands.send import publish, signal, start
@@ -28,7 +29,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots, "verify": verify},
     "Drive": {"start": start, "signal": signal, "publish": publish, "fork": fork},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
-    "Keep": {"export": export},
+    "Keep": {"export": export, "prune": prune},
 }
 
 

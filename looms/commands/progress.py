@@ -44,6 +44,10 @@ class Bar:
         """One more is done; beside the bar stands what is said."""
         self._progress.update(self._task, advance=1, said=said)
 
+    def reach(self, done: int, said: str = "") -> None:
+        """So many are done."""
+        self._progress.update(self._task, completed=done, said=said)
+
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Take the bar away while something else is printed."""

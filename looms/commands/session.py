@@ -129,18 +129,19 @@ class Session:
         """The store, for reading; also while a host is running, and without the application."""
         return Reader(self.store, modules=self.modules)
 
-    def driver(self, *, new: bool = False) -> AbstractAsyncContextManager[Driver]:
+    def driver(self, *, new: bool = False, tends: bool = False) -> AbstractAsyncContextManager[Driver]:
         """The store, for driving its runs: through the running host, or as the host for a moment.
 
         Args:
             new: whether it may be one that is not there yet.
+            tends: only to take care of it, which needs no application.
 
         Raises:
             StoreNotFound: there is none.
         """
         if new and not self.store.exists():
             self.out.note(f"{self.store} is a new store")
-        return driver(self.store, self.modules, create=new)
+        return driver(self.store, self.modules, create=new, tends=tends)
 
 
 def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:

@@ -63,6 +63,7 @@ def fill(store: Store) -> None:
     requests.ask(store.environment, b"1" * 16, b"request")
     batch = store.new_batch()
     removal.begin(batch, start(batch, "gone"))
+    turn(batch, start(batch, "z over"), [b"last"], status="completed")
     store.commit(batch)
 
 

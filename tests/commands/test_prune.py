@@ -1,0 +1,108 @@
+"""`looms prune` lets go of runs that are over for long enough, and of nothing else; first it may put them by."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+import looms
+from looms import Runtime, StoreFull
+from tests.commands.command import lines, run
+from tests.commands.shop import Noted, PlaceOrder, modules, order
+from tests.commands.test_driving import hosting
+
+OVER = ("prune", "--finished-older", "0s")
+
+
+@pytest.fixture(params=["through the host", "by itself"])
+def tended(request: pytest.FixtureRequest, fresh: Path) -> Iterator[tuple[str | Path, ...]]:
+    """A store with ten runs that are over and one that is not, with a host or without; what to say to `looms`."""
+
+    async def fill() -> None:
+        async with Runtime(fresh, modules=modules) as runtime:
+            for n in range(10):
+                run = await runtime.start(order, PlaceOrder(order_id=f"over{n}"), run_id=f"over{n}")
+                await run.signal(Noted(text="x" * 2_000))
+                await run.cancel()
+
+    anyio.run(fill)
+    if request.param == "by itself":
+        yield ("--store", fresh)  # and without the application
+        return
+    with hosting(fresh):
+        yield ("--store", fresh)
+
+
+def ids(at: tuple[str | Path, ...]) -> list[str]:
+    return [line["run_id"] for line in lines(*at, "runs")]
+
+
+def test_runs_that_are_over_go_and_it_is_told_what_that_freed(tended: tuple[str | Path, ...]) -> None:
+    assert lines(*tended, *OVER, "--dry-run") == [{"runs": 10, "records": 30, "dry_run": True}]
+    assert lines(*tended, "prune", "--finished-older", "1d", "--yes")[0]["runs"] == 0
+    assert lines(*tended, *OVER, "--yes", "--definition", "shop.parcel")[0]["runs"] == 0
+    assert len(ids(tended)) == 11
+    (told,) = lines(*tended, *OVER, "--yes")
+    assert told["runs"] == 10
+    assert told["bytes"] > 20_000
+    assert ids(tended) == ["o1"]
+
+
+def test_they_are_put_by_first_and_an_archive_that_is_there_is_not_touched(
+    tended: tuple[str | Path, ...], tmp_path: Path
+) -> None:
+    there = tmp_path / "there.jsonl"
+    there.write_text("mine")
+    done = run(*tended, *OVER, "--archive", there, "--yes")
+    assert (done.returncode, there.read_text()) == (1, "mine")
+    assert len(ids(tended)) == 11
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    (told,) = lines(*tended, *OVER, "--archive", folder, "--yes")
+    (file,) = folder.iterdir()
+    assert told["archive"] == str(file)
+    found = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    assert [line["run_id"] for line in found if line["line"] == "run"] == [f"over{n}" for n in range(10)]
+    assert (found[-1]["runs"], found[-1]["records"]) == (10, 30)
+    assert ids(tended) == ["o1"]
+
+
+def test_nobody_is_asked_where_nobody_can_answer(tended: tuple[str | Path, ...]) -> None:
+    done = run(*tended, *OVER)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--yes" in done.stderr
+    assert len(ids(tended)) == 11
+
+
+@pytest.mark.parametrize("age", ["90", "", "d", "-1d", "1e3d", "1 y", "nan", "9999999999d"])
+def test_an_age_that_is_none_is_refused(fresh: Path, age: str) -> None:
+    done = run("--store", fresh, "prune", "--finished-older", age, "--yes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "90d" in done.stderr
+
+
+def test_a_full_store_is_emptied_through_its_host(tmp_path: Path) -> None:
+    path, small = tmp_path / "small.looms", 2 << 20
+
+    async def fill(runtime: Runtime, name: str) -> int:
+        for n in range(10_000):
+            try:
+                run = await runtime.start(order, PlaceOrder(order_id="x" * 20_000), run_id=f"{name}{n}")
+                await run.cancel()
+            except StoreFull:
+                return n
+        raise AssertionError("it is never full")
+
+    async def story() -> None:
+        async with looms.Runtime(path, modules=modules, map_size=small, durability="relaxed") as runtime:
+            first = await fill(runtime, "a")
+            done = await anyio.to_thread.run_sync(lambda: run("--store", path, *OVER, "--yes"))
+            assert done.returncode == 0, done.stderr
+            assert f"{first} runs deleted" in done.stdout
+            assert await fill(runtime, "b") > first // 2
+
+    anyio.run(story)
