@@ -75,6 +75,10 @@ from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
 from looms.summaries import Commit, Exported, RunSummary, Snapshot, Turn
+from looms.sync import open, open_reader
+from looms.sync.reader import SyncReader
+from looms.sync.run import SyncRun, SyncRunReading
+from looms.sync.runtime import SyncRuntime
 from looms.verifying import Verification
 
 MINUTE = 60
@@ -143,6 +147,10 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreNotFound",
+    "SyncReader",
+    "SyncRun",
+    "SyncRunReading",
+    "SyncRuntime",
     "SystemClock",
     "ThreadState",
     "TimedOut",
@@ -160,6 +168,8 @@ __all__ = [
     "emit",
     "fail",
     "invoke",
+    "open",
+    "open_reader",
     "publish",
     "replace",
     "signal",

@@ -25,21 +25,36 @@ class Pages(AsyncIterator[T]):
         self._over = False
 
     async def __anext__(self) -> T:
+        while True:
+            for item in self._items:
+                return item
+            page = await self.page()
+            if page is None:
+                raise StopAsyncIteration
+            self._items = chain(self._items, page)
+
+    async def page(self) -> Iterator[T] | None:
+        """The next page as a whole, for those who take it to another thread; None at the end."""
+        if self._over:
+            return None
+        await lowlevel.checkpoint()
         try:
-            while not self._over:
-                for item in self._items:
-                    return item
-                await lowlevel.checkpoint()
-                page = await self._read()
-                if page is None:
-                    break
-                self._items = chain(self._items, page)
+            page = await self._read()
         except Exception:
             self._over = True
             raise
-        self._over = True
-        raise StopAsyncIteration
+        self._over = page is None
+        return None if page is None else self._ending(page)
+
+    def _ending(self, page: Iterable[T]) -> Iterator[T]:
+        """A page; an item that cannot be read is the end of the walk."""
+        try:
+            yield from page
+        except Exception:
+            self._over = True
+            raise
 
     async def aclose(self) -> None:
         """End the walk; what is left is not read."""
         self._over = True
+        self._items = iter(())

@@ -59,11 +59,6 @@ def difference(before: Any, after: Any, where: Place) -> Patch | None:
     return [Code.SET, where.codec.pack_exactly(after)]
 
 
-def same(one: Any, other: Any, where: Place) -> bool:
-    """Whether two values are the same, of the same kinds at every depth."""
-    return difference(one, other, where) is None
-
-
 def _same_whole(one: Any, other: Any) -> bool:
     if type(other) in _PLAIN_LEAVES:
         return bool(one == other)
@@ -110,7 +105,7 @@ def _of_items(before: Sequence[Any], after: Sequence[Any], inside: Items) -> Pat
 def _alike(one: Sequence[Any], other: Sequence[Any], item: Place, most: int) -> int:
     """How many items two lists begin with that are the same."""
     found = next(compress(count(), map(is_not, one, other)), most)
-    while found < most and (one[found] is other[found] or same(one[found], other[found], item)):
+    while found < most and (one[found] is other[found] or difference(one[found], other[found], item) is None):
         found += 1
     return min(found, most)
 
@@ -167,7 +162,7 @@ def _of_entries(before: dict[Any, Any], after: dict[Any, Any], inside: Entries) 
         stood = {key: at for at, key in enumerate(old_keys)}
         for key, value in zip(keys[in_order:], values[in_order:], strict=True):
             found = stood.get(key)
-            if found is None or not same(old_keys[found], key, inside.key):
+            if found is None or difference(old_keys[found], key, inside.key):
                 script.insert((key, value))
             else:
                 script.change(found, difference(old_values[found], value, inside.value))
@@ -176,7 +171,7 @@ def _of_entries(before: dict[Any, Any], after: dict[Any, Any], inside: Entries) 
 
 def _of_members(before: AbstractSet[Any], after: AbstractSet[Any], inside: Members) -> Patch | None:
     own = {member: member for member in after}
-    removed = {member for member in before if member not in own or not same(member, own[member], inside.member)}
+    removed = {member for member in before if member not in own or difference(member, own[member], inside.member)}
     kept = before - removed
     added = {member for member in after if member not in kept}
     if not removed and not added:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from looms.reducers.codec import Unfit, encode, plain
-from looms.reducers.differences import difference, same
+from looms.reducers.differences import difference
 from looms.reducers.folded import ROOT, Cancelling, End, Thread
 from looms.reducers.images import EffectImage, Image
 from looms.reducers.open_waits import OpenWait
@@ -137,7 +137,7 @@ def pack_delta(base: Image, image: Image, code: Registry) -> bytes | None:
         patch = difference(start, thread.state, where)
         if patch is not None:
             states[thread.id] = patch
-            if not same(apply(start, patch, where), thread.state, where):
+            if difference(apply(start, patch, where), thread.state, where) is not None:
                 return None
     return encode(
         _Delta(

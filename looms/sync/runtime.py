@@ -1,0 +1,123 @@
+"""A store with the host that serves it, for code without an event loop."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import IO, Any, Literal, Self, TypeVar, overload
+
+from looms.actors.publishing import Published
+from looms.reducers.definitions import Definition
+from looms.reducers.events import Event
+from looms.reducers.state import State
+from looms.runtime import Runtime
+from looms.summaries import Commit, Exported, RunSummary
+from looms.sync.items import Items
+from looms.sync.loop import Loop
+from looms.sync.run import SyncRun
+from looms.verifying import Verification
+
+S = TypeVar("S", bound=State)
+I = TypeVar("I")  # noqa: E741 - the input
+O = TypeVar("O")  # noqa: E741 - the output
+
+
+class SyncRuntime:
+    """Runs in a store, served until it is closed; made by ``looms.open``. As ``Runtime`` without ``await``.
+
+    It may be called from any thread, from several at once, and from one in which an event loop is running (a notebook),
+    which then stands still for that long.
+    """
+
+    def __init__(self, runtime: Runtime, loop: Loop) -> None:
+        self.path = runtime.path
+        self.clock = runtime.clock
+        self._runtime = runtime
+        self._loop = loop
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop serving: handlers are cancelled and stay outstanding; what was acknowledged is on disk.
+
+        Whoever still waits for an answer, in any thread, gets ``RuntimeClosed``. A second time is harmless.
+        """
+        self._loop.close()
+
+    @overload
+    def start(
+        self,
+        definition: Definition[S, None, O],
+        *,
+        run_id: str | None = None,
+        exists: Literal["error", "return"] = "error",
+    ) -> SyncRun[S, O]: ...
+    @overload
+    def start(
+        self,
+        definition: Definition[S, I, O],
+        input: I,
+        *,
+        run_id: str | None = None,
+        exists: Literal["error", "return"] = "error",
+    ) -> SyncRun[S, O]: ...
+    def start(
+        self,
+        definition: Definition[Any, Any, Any],
+        input: Any = None,
+        *,
+        run_id: str | None = None,
+        exists: Literal["error", "return"] = "error",
+    ) -> SyncRun[Any, Any]:
+        """Start a run, and return its handle once it is on disk; see ``Runtime.start``."""
+        run = self._loop.call(self._runtime.start, definition, input, run_id=run_id, exists=exists)
+        return SyncRun(run, self._loop)
+
+    def run(self, run_id: str) -> SyncRun[Any, Any]:
+        """The handle of a run, without looking whether it exists; see ``Runtime.run``."""
+        return SyncRun(self._runtime.run(run_id), self._loop)
+
+    def publish(self, event: Event, *, key: str | None = None, retain: float | None = None) -> Published:
+        """Give an event to every run that waits for it, all in one commit; see ``Runtime.publish``."""
+        return self._loop.call(self._runtime.publish, event, key=key, retain=retain)
+
+    def event(self, type: str, payload: Any) -> Event:
+        """The event that a name and some plain data say; see ``Runtime.event``."""
+        return self._runtime.event(type, payload)
+
+    def runs(
+        self,
+        *,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RunSummary]:
+        """The runs, in the order in which they were started; see ``Runtime.runs``."""
+        return Items(self._loop, self._runtime.runs(definition=definition, status=status, limit=limit))
+
+    def commits(self, *, after: int = 0, follow: bool = False) -> Iterator[Commit]:
+        """Everything that was recorded; with ``follow`` the next commit is waited for. See ``Runtime.commits``."""
+        return Items(self._loop, self._runtime.commits(after=after, follow=follow))
+
+    def verify(self, run_id: str) -> Verification:
+        """Put a run's log to today's code, and say where it would decide otherwise; see ``Runtime.verify``."""
+        return self._loop.call(self._runtime.verify, run_id)
+
+    def export_runs(
+        self,
+        target: str | os.PathLike[str] | IO[bytes],
+        run_ids: Iterable[str] | None = None,
+        *,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        status: str | None = None,
+        progress: Callable[[Exported], None] | None = None,
+    ) -> Exported:
+        """Write runs as lines of JSON; see ``Reader.export_runs``. ``progress`` is told in the loop's thread."""
+        return self._loop.call(
+            self._runtime.export_runs, target, run_ids, definition=definition, status=status, progress=progress
+        )
