@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 
 from looms.actors.cell import missing
+from looms.reducers.matching import todays_shape
 from looms.reducers.registry import Registry
 from looms.snapshots import heads, shapes
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.reading import Reading
+from looms.snapshots.rows import ShapeRow
 
 MISSING_DEFINITION = "definition missing"
 
@@ -41,7 +43,8 @@ def lacking(reading: Reading, code: Registry, types: dict[str, int]) -> list[Lac
         code: today's code.
         types: the types of events that the store has held, each with its newest version.
     """
-    return [*_definitions(reading, code), *_events(reading, code, types)]
+    waited_for = _open_waits(reading)
+    return [*_definitions(reading, code), *_events(code, types, waited_for), *_fields(code, waited_for)]
 
 
 def _definitions(reading: Reading, code: Registry) -> Iterator[Lack]:
@@ -50,8 +53,10 @@ def _definitions(reading: Reading, code: Registry) -> Iterator[Lack]:
             yield Lack(MISSING_DEFINITION, str(missing(name, code)), {"definition": name, "runs": runs})
 
 
-def _events(reading: Reading, code: Registry, types: dict[str, int]) -> Iterator[Lack]:
-    waits = _open_waits(reading)
+def _events(code: Registry, types: dict[str, int], waited_for: list[ShapeRow]) -> Iterator[Lack]:
+    waits: Counter[str] = Counter()
+    for row in waited_for:
+        waits[row.type] += row.count
     for name in sorted(types.keys() | waits.keys()):
         version, kind = types.get(name, 1), code.events.get(name)
         if kind is None:
@@ -65,12 +70,25 @@ def _events(reading: Reading, code: Registry, types: dict[str, int]) -> Iterator
             yield Lack("event is newer", why, {"type": name, "version": version, "known": kind.version})
 
 
-def _open_waits(reading: Reading) -> Counter[str]:
-    """How many open waits there are for each type."""
-    found: Counter[str] = Counter()
+def _fields(code: Registry, waited_for: list[ShapeRow]) -> Iterator[Lack]:
+    """Fields that open waits match on, and that today's events do not have: such a wait cannot be met any more."""
+    waits: Counter[tuple[str, str]] = Counter()
+    for row in waited_for:
+        kind = code.events.get(row.type)
+        if kind is not None:
+            for field in {str(path[0]) for path in todays_shape(row.paths, kind.called)} - kind.fields:
+                waits[row.type, field] += row.count
+    for (name, field), count in sorted(waits.items()):
+        why = (
+            f"{count} open waits for {name} match on {field!r}, which it does not have any more, so they cannot be "
+            f"met; if it has another name now, say so: upcast(..., renamed={{{field!r}: ...}})"
+        )
+        yield Lack("field missing", why, {"type": name, "field": field, "waits": count})
+
+
+def _open_waits(reading: Reading) -> list[ShapeRow]:
+    """What open waits there are, by type and by the paths that they match on."""
     try:
-        for row in shapes.load(reading):
-            found[row.type] += row.count
+        return list(shapes.load(reading))
     except StoreFormatError:
-        pass  # it is told whoever is concerned; a host opens also where something is damaged
-    return found
+        return []  # it is told whoever is concerned; a host opens also where something is damaged

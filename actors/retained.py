@@ -6,14 +6,17 @@ kept for a run that is not there yet is found by the run's id.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from looms.actors.cell import Cell
 from looms.actors.group import Group
 from looms.reducers.codec import plain
+from looms.reducers.errors import LoomsError
+from looms.reducers.events import EventType
 from looms.reducers.items import Delivery, Letter
-from looms.reducers.matching import contains, digest, leaves
+from looms.reducers.matching import Path, contains, digest, leaves, todays_match
 from looms.reducers.open_waits import OpenWait
 from looms.snapshots import retained, timers
 from looms.snapshots.timers import TimerKey
@@ -90,14 +93,35 @@ def _meeting(group: Group, wait: OpenWait) -> list[tuple[int, Kept]]:
     """The kept events that meet a wait, oldest first."""
     top = next(((path, value) for path, value in leaves(wait.match).items() if len(path) == 1), None)
     found: dict[int, Kept] = {}
-    for type in (name for named in wait.types for name in group.code.names_of(named)):
-        hash = digest(type, (), ()) if top is None else digest(type, (top[0],), (top[1],))
-        for n in retained.find(group.reading, hash):
-            data = retained.get(group.reading, n)
-            kept = None if data is None else _kept.decode(data)
-            if kept and kept.until > group.now and contains(plain(kept.letters[0].payload), wait.match):
-                found[n] = kept
+    for kind in (group.code.events[type] for type in wait.types if type in group.code.events):
+        for hash in _hashes_of(kind, top):
+            for n in retained.find(group.reading, hash):
+                data = retained.get(group.reading, n)
+                kept = None if data is None else _kept.decode(data)
+                if kept and kept.until > group.now and _meets(kept.letters[0], kind, wait):
+                    found[n] = kept
     return sorted(found.items())
+
+
+def _hashes_of(kind: EventType[Any], top: tuple[Path, str] | None) -> Iterator[bytes]:
+    """Where an event may be kept that has a scalar at its top: under all names that it and its field had."""
+    for name in kind.names:
+        if top is None:
+            yield digest(name, (), ())
+            continue
+        (field, *_), value = top
+        today = kind.called.get(str(field), field)
+        for called in (today, *(old for old, new in kind.called.items() if new == today)):
+            yield digest(name, ((called,),), (value,))
+
+
+def _meets(letter: Letter, kind: EventType[Any], wait: OpenWait) -> bool:
+    """Whether a kept event meets a wait; one that today's code cannot read meets none."""
+    try:
+        payload = kind.current(letter.payload, letter.version)
+    except LoomsError:
+        return False
+    return contains(payload, todays_match(wait.match, kind.called))
 
 
 def _hashes(kept: Kept) -> list[bytes]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from looms.actors.group import Group
-from looms.reducers.codec import plain
+from looms.reducers.events import EventType
 from looms.reducers.items import Letter
-from looms.reducers.matching import contains, digest, values_at
+from looms.reducers.matching import contains, digest, todays_match, todays_shape, values_at
 from looms.snapshots import heads, shapes, wait_rows
 from looms.snapshots.errors import StoreFormatError
 
@@ -20,9 +20,10 @@ def waiting_for(group: Group, letter: Letter) -> dict[str, int]:
 
     One that is damaged, so that the wait itself cannot be looked at, is among them.
     """
-    payload = plain(letter.payload)
+    kind = group.code.event_named(letter.type)
+    payload = kind.current(letter.payload, letter.version)
     found: dict[str, int] = {}
-    for number, seq, index in _candidates(group, letter.type, payload):
+    for number, seq, index in _candidates(group, kind, payload):
         try:
             cell = group.cell_of(number)
         except StoreFormatError:
@@ -31,16 +32,19 @@ def waiting_for(group: Group, letter: Letter) -> dict[str, int]:
                 found[run_id] = number
             continue
         wait = None if cell is None else cell.run.waits.by_key.get((seq, index))
-        if cell is not None and wait is not None and contains(payload, wait.match):
+        if cell is not None and wait is not None and contains(payload, todays_match(wait.match, kind.called)):
             found[cell.run.run_id] = number
     return found
 
 
-def _candidates(group: Group, type: str, payload: Any) -> Iterator[tuple[int, int, int]]:
-    """The waits that have the values of a payload at the paths of their match, under any name that the event had."""
-    for name in group.code.names_of(type):
+def _candidates(group: Group, kind: EventType[Any], payload: Any) -> Iterator[tuple[int, int, int]]:
+    """The waits that have the values of a payload at the paths of their match.
+
+    Under any name that the event had, and with any name that its fields had.
+    """
+    for name in kind.names:
         for shape in shapes.of_type(group.reading, name):
-            values = values_at(payload, shape.paths)
+            values = values_at(payload, todays_shape(shape.paths, kind.called))
             if values is not None:
                 yield from wait_rows.find(group.reading, digest(name, shape.paths, values))
 

@@ -30,7 +30,7 @@ from looms.reducers.lifecycle import (
     Taken,
     TimedOut,
 )
-from looms.reducers.matching import contains
+from looms.reducers.matching import contains, todays_match
 from looms.reducers.messages import told
 from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.reducers.registry import Registry
@@ -152,7 +152,8 @@ class Cascade:
             ReducerError: today's code cannot read it.
         """
         try:
-            return contains(mail.current, wait.match) and isinstance(mail.event, Event)
+            match = todays_match(wait.match, self._code.event_named(mail.row.type).called)
+            return contains(mail.current, match) and isinstance(mail.event, Event)
         except LoomsError as error:
             kind = self._run.threads[wait.thread].kind
             raise self._failure(error, kind, self._run.seq + 1, mail.row.type) from error
@@ -220,7 +221,7 @@ class Cascade:
         run, address = self._run, arriving.more.thread
         if run.end is not None or arriving.kind in (CANCELLED, EFFECT_COMPLETED, RELEASED):
             return {}
-        met = run.waits.met_by(arriving.kind.names, given)
+        met = run.waits.met_by(arriving.kind.names, given, arriving.kind.called)
         if address is not None:
             thread = run.threads.get(address)
             if arriving.kind is STARTED and address == ROOT:

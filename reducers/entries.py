@@ -114,7 +114,7 @@ class Entry:
         kind = self._code.events.get(self.row.type) if self._code else None
         if kind is None or kind.version == self.row.version:
             return self.plain
-        return plain(kind.pack(self.event)[0])  # type: ignore[no-any-return]
+        return kind.current(self.row.payload, self.row.version)
 
     @property
     def event(self) -> Event:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 import msgspec
+from msgspec import inspect as types
 
 from looms.reducers.codec import Codec, Unfit, encode, plain
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent
@@ -33,6 +34,7 @@ class EventType(Generic[E]):
 
     Attributes:
         names: all names that it has or had.
+        called: by the names of fields that were renamed, what they are called today.
         schema: msgspec's description of the class.
     """
 
@@ -43,8 +45,35 @@ class EventType(Generic[E]):
         self.formerly = formerly
         self.names = (name, *formerly)
         self.upcasts: dict[int, Upcast] = {}
+        self.renamed: dict[int, dict[str, str]] = {}
+        self.called: dict[str, str] = {}
         self._codec: Codec[E] = Codec(cls, f"event {name}")
         self.schema = self._codec.schema
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """What a payload of today's version may hold, by name."""
+        assert isinstance(self.schema, types.StructType)
+        tag = {self.schema.tag_field} if self.schema.tag_field else set()
+        return frozenset({field.encode_name for field in self.schema.fields} | tag)
+
+    def add_upcast(self, to: int, upcast: Upcast, renamed: dict[str, str]) -> None:
+        """Note how a payload of the version before becomes one of version ``to``: fields renamed, then the function."""
+        self.upcasts[to] = upcast
+        self.renamed[to] = renamed
+        self.called = {}
+        for step in sorted(self.renamed):
+            self.called = {old: self.renamed[step].get(new, new) for old, new in self.called.items()}
+            self.called |= self.renamed[step]
+
+    def current(self, payload: bytes | msgspec.Raw, version: int) -> Payload:
+        """A payload as today's version has it.
+
+        Raises:
+            InvalidEvent: there is no way from the version that it was written in.
+        """
+        data = payload if version == self.version else self.pack(self.unpack(payload, version))[0]
+        return plain(data)  # type: ignore[no-any-return]
 
     def pack(self, event: Event) -> tuple[bytes, E]:
         """The payload of an event, and the event as it will be read.
@@ -106,7 +135,8 @@ class EventType(Generic[E]):
                     f"declare @module.upcast({self.name.split('.', 1)[1]!r}, to={step})"
                 )
             try:
-                payload = upcast(payload)
+                renamed = self.renamed.get(step, {})
+                payload = upcast({renamed.get(key, key): value for key, value in payload.items()})
             except Exception as error:
                 raise InvalidEvent(f"{self.name}: the upcast to version {step} raised {told(error)}") from error
         return payload

@@ -13,6 +13,7 @@ the length of a list, is checked by ``contains`` afterwards.
 
 import hashlib
 import reprlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -111,6 +112,21 @@ def _part(payload: Any, path: Path) -> Any:
             return _NOTHING
         payload = payload[key]
     return payload
+
+
+def todays_match(match: dict[str, Any], called: Mapping[str, str]) -> dict[str, Any]:
+    """A plain match, as an event has it whose fields were renamed since.
+
+    Args:
+        match: what a wait was made with.
+        called: by the names of fields that were renamed, what they are called today.
+    """
+    return {called.get(field, field): part for field, part in match.items()} if called else match
+
+
+def todays_shape(shape: Shape, called: Mapping[str, str]) -> Shape:
+    """The paths of a match, as an event has them whose fields were renamed since."""
+    return tuple((called.get(str(field), field), *path) for field, *path in shape) if called else shape
 
 
 def digest(type: str, shape: Shape, values: Values) -> bytes:

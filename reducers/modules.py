@@ -1,7 +1,7 @@
 """Modules: where an application declares its events, effects, reducers and projections."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 from looms.reducers.annotations import NOTHING_SAID
@@ -72,8 +72,14 @@ class Module:
 
         return decorate
 
-    def upcast(self, name: str, *, to: int) -> Callable[[Upcast], Upcast]:
+    def upcast(self, name: str, *, to: int, renamed: Mapping[str, str] | None = None) -> Callable[[Upcast], Upcast]:
         """Declare how a payload of the version before becomes one of version ``to``.
+
+        Args:
+            name: the event's name in this module.
+            to: the version.
+            renamed: fields that only got another name: the old one and the new one. They are renamed before the
+                function gets the payload; waits that match on the old name are met by events that have the new one.
 
         Raises:
             ModuleError: no such event here, a version that it does not reach, or one declared already.
@@ -86,9 +92,12 @@ class Module:
             raise ModuleError(f"upcast of {full} to={to!r}: the event has versions 1 to {kind.version}")
         if to in kind.upcasts:
             raise ModuleError(f"upcast of {full} to={to}: declared already")
+        fields = dict(renamed or {})
+        if not all(isinstance(field, str) for pair in fields.items() for field in pair):
+            raise ModuleError(f"upcast of {full} to={to}: renamed={renamed!r}; give {{'old name': 'new name'}}")
 
         def decorate(function: Upcast) -> Upcast:
-            kind.upcasts[to] = function
+            kind.add_upcast(to, function, fields)
             return function
 
         return decorate

@@ -1,15 +1,20 @@
 """The open waits of a run: found by id, by thread, and by what an event holds, never by scanning."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
 
 from looms.reducers.entries import Entry
 from looms.reducers.journal import Groups, Journal, Table
-from looms.reducers.matching import Shape, Values, contains, shape_of, values_at
+from looms.reducers.matching import Shape, Values, contains, shape_of, todays_match, todays_shape, values_at
 
 WaitKey: TypeAlias = tuple[int, int]
 """Where a wait was made: the seq of the record, and the index of the instruction in it. Older waits are smaller."""
+
+
+NOTHING_RENAMED: Mapping[str, str] = MappingProxyType({})
 
 
 class OpenWait(msgspec.Struct, frozen=True):
@@ -94,23 +99,26 @@ class OpenWaits:
         """Whether a wait of the thread names one of these event types."""
         return any((thread, type) in self._naming for type in types)
 
-    def met_by(self, types: tuple[str, ...], given: Entry) -> dict[str, OpenWait]:
+    def met_by(
+        self, types: tuple[str, ...], given: Entry, called: Mapping[str, str] = NOTHING_RENAMED
+    ) -> dict[str, OpenWait]:
         """By thread, the oldest of its waits that a record's event meets.
 
         Args:
             types: the event's name, and those it had before: a wait that was made then is for the same event.
             given: the record.
+            called: the fields of the event that were renamed, and what they are called today.
         """
         found: dict[str, OpenWait] = {}
         for type in types:
             for shape in self._shapes[type]:
                 payload = given.current
-                values = values_at(payload, shape)
+                values = values_at(payload, todays_shape(shape, called))
                 if values is None:
                     continue
                 for key in self._meeting[(type, shape, values)]:
                     wait = self.by_key[key]
                     other = found.get(wait.thread)
-                    if (other is None or key < other.key) and contains(payload, wait.match):
+                    if (other is None or key < other.key) and contains(payload, todays_match(wait.match, called)):
                         found[wait.thread] = wait
         return found

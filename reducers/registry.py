@@ -40,6 +40,7 @@ class Registry:
         for module in self.modules.values():
             for kind in module.events.values():
                 _check_upcasts(module.name, kind)
+                _check_renamed(kind)
                 for name in kind.formerly:
                     _check_former(module.name, name, kind, self.events)
                     self.events[name] = kind
@@ -180,6 +181,21 @@ def _check_upcasts(module: str, kind: EventType[Any]) -> None:
             f"event {kind.name} has version={kind.version}, and records of older versions could not be read; "
             f"declare {declared}"
         )
+
+
+def _check_renamed(kind: EventType[Any]) -> None:
+    """A field that was renamed is there under its new name, and no other field has its old one."""
+    for old, new in kind.called.items():
+        if old in kind.fields:
+            raise ModuleError(
+                f"event {kind.name}: an upcast has renamed={{{old!r}: ...}}, and there is a field {old!r} again; "
+                "a wait that matches on the one could not be told from a wait that matches on the other"
+            )
+        if new not in kind.fields:
+            raise ModuleError(
+                f"event {kind.name}: an upcast has renamed={{{old!r}: {new!r}}}, and there is no field {new!r}"
+                f"{closest(new, kind.fields) or '; what is gone is no renamed field'}"
+            )
 
 
 def _check_former(module: str, name: str, kind: EventType[Any], known: dict[str, EventType[Any]]) -> None:

@@ -20,6 +20,7 @@ from looms.reducers.fold import taken_from
 from looms.reducers.folded import FoldedRun
 from looms.reducers.instructions import Emit, Instruction, Publish, Signal, Wait
 from looms.reducers.lifecycle import TAKEN
+from looms.reducers.matching import todays_match
 from looms.reducers.messages import told
 from looms.reducers.open_waits import OpenWait
 from looms.reducers.registry import Registry
@@ -185,8 +186,11 @@ def _said(instruction: Instruction, code: Registry) -> Any:
     match instruction:
         case Emit(event=event) | Signal(event=event) | Publish(event=event) if not isinstance(event, dict):
             return (event_type(type(event)).name, instruction)
-        case Wait(types=types):
-            return msgspec.structs.replace(instruction, types=tuple(code.names_of(name)[0] for name in types))
+        case Wait(types=names, match=match):
+            kinds = [code.events.get(name) for name in names]
+            todays = [(kind.name, todays_match(match, kind.called)) for kind in kinds if kind is not None]
+            if names and len(todays) == len(names):
+                return (todays, msgspec.structs.replace(instruction, types=(), match={}))
     return instruction
 
 
