@@ -259,7 +259,7 @@ class Cascade:
             self._run.set_state(thread.id, answer.state)
             decided = [to_wire(instruction, self._code, definition) for instruction in answer.instructions]
             for offset, (wire, instruction) in enumerate(decided):
-                self._check(instruction, definition)
+                check_wait(instruction, definition, self._code)
                 self._obey(thread, (row.seq, index + offset), wire, instruction)
         except KeyboardInterrupt:
             raise
@@ -280,22 +280,6 @@ class Cascade:
             f"today's {definition.name} does not handle {type(event).__name__}, which thread {thread.id} waits for; "
             "name the event in the annotation of its event parameter again"
         )
-
-    def _check(self, instruction: Instruction, definition: Definition[Any, Any, Any]) -> None:
-        """A wait is for events that are there, and that the reducer can be given."""
-        if not isinstance(instruction, Wait):
-            return
-        if (instruction.timeout is not None or instruction.deadline is not None) and TimedOut not in definition.handles:
-            raise InvalidMatch(
-                f"{definition.name} sleeps or sets a deadline, and its reducer does not handle TimedOut, so nobody "
-                "would hear of it; name TimedOut in the annotation of its event parameter"
-            )
-        for name in instruction.types:
-            if self._code.event_named(name).cls not in definition.handles:
-                raise InvalidMatch(
-                    f"{definition.name} waits for {name}, which its reducer does not handle; "
-                    "name the event in the annotation of its event parameter"
-                )
 
     def _obey(self, thread: Thread, key: tuple[int, int], wire: WireInstruction, instruction: Instruction) -> None:
         """Do what a thread decided, and queue what follows."""
@@ -351,3 +335,24 @@ def finished(run: FoldedRun) -> str:
     """What is said of a run that is over, to whoever sends it something."""
     assert run.end is not None
     return f"run {run.run_id} is {run.end.status} and takes no more events"
+
+
+def check_wait(instruction: Instruction, definition: Definition[Any, Any, Any], code: Registry) -> None:
+    """Check that a wait is for events that are there, and that the reducer can be given.
+
+    Raises:
+        UnknownEvent, InvalidMatch: it is not.
+    """
+    if not isinstance(instruction, Wait):
+        return
+    if (instruction.timeout is not None or instruction.deadline is not None) and TimedOut not in definition.handles:
+        raise InvalidMatch(
+            f"{definition.name} sleeps or sets a deadline, and its reducer does not handle TimedOut, so nobody "
+            "would hear of it; name TimedOut in the annotation of its event parameter"
+        )
+    for name in instruction.types:
+        if code.event_named(name).cls not in definition.handles:
+            raise InvalidMatch(
+                f"{definition.name} waits for {name}, which its reducer does not handle; "
+                "name the event in the annotation of its event parameter"
+            )

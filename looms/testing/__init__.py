@@ -1,6 +1,9 @@
-"""For tests of applications: a clock that the test moves, and a runtime on it in a temporary folder."""
+"""For tests of applications: a clock that the test moves, a runtime on it, and checks of modules, reducers and runs."""
 
+from looms.testing.checking import check_module
 from looms.testing.clock import TestClock
+from looms.testing.purity import assert_pure
+from looms.testing.replaying import assert_replays
 from looms.testing.runtimes import RuntimeOnTestClock, runtime
 
-__all__ = ["RuntimeOnTestClock", "TestClock", "runtime"]
+__all__ = ["RuntimeOnTestClock", "TestClock", "assert_pure", "assert_replays", "check_module", "runtime"]

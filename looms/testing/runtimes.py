@@ -2,13 +2,18 @@
 
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
+from looms.reducers.effects import Effect
+from looms.reducers.errors import ModuleError, closest
 from looms.reducers.modules import Module
+from looms.reducers.registry import Registry
 from looms.runtime import Runtime
 from looms.testing.clock import TestClock
+
+Handlers = Mapping[Effect[Any], Callable[..., Any]]
 
 
 class RuntimeOnTestClock(Runtime):
@@ -22,6 +27,8 @@ async def runtime(
     modules: Iterable[Module],
     path: str | os.PathLike[str] | None = None,
     clock: TestClock | None = None,
+    *,
+    effects: Handlers | None = None,
     **options: Any,
 ) -> AsyncIterator[RuntimeOnTestClock]:
     """A runtime on a clock that the test moves.
@@ -30,11 +37,38 @@ async def runtime(
         modules: the modules.
         path: the store's folder; a temporary one without. With the same path and clock it opens the store again.
         clock: the clock; a new one without.
+        effects: handlers to call instead of the effects' own, in this runtime only. They take what those take, and
+            are tried, timed out and limited as those are.
         options: as for ``Runtime``.
+
+    Raises:
+        ModuleError: one of ``effects`` is of none of the modules, or its handler is none.
     """
     with ExitStack() as stack:
         if path is None:
             path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="looms-")), "test.looms")
         clock = clock or TestClock()
-        async with RuntimeOnTestClock(path, modules=modules, clock=clock, **options) as opened:
+        made = RuntimeOnTestClock(path, modules=modules, clock=clock, **options)
+        replace_handlers(made.code, effects or {})
+        async with made as opened:
             yield opened
+
+
+def replace_handlers(code: Registry, handlers: Handlers) -> None:
+    """Have other handlers called for some effects; all else about these stays.
+
+    Raises:
+        ModuleError: an effect that is not there, or a handler that is none.
+    """
+    for effect, handler in handlers.items():
+        if not isinstance(effect, Effect):
+            raise ModuleError(f"effects: {effect!r} is not an effect; give one as @module.effect left it")
+        if code.effects.get(effect.name) is not effect:
+            raise ModuleError(
+                f"effects: {effect.name} is an effect of no module here{closest(effect.name, code.effects)}"
+            )
+        made: Effect[Any] = Effect(
+            effect.name, handler, retry=effect.retry, timeout=effect.timeout, concurrency=effect.concurrency
+        )
+        made.requests = effect.requests
+        code.effects[effect.name] = made

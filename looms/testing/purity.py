@@ -1,0 +1,106 @@
+"""Is a reducer pure? Looked at while it runs, and read from its code."""
+
+import copy
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from looms.reducers.annotations import called
+from looms.reducers.definitions import Definition, Projection
+from looms.reducers.events import Event
+from looms.reducers.instructions import Step
+from looms.testing.differing import first_place, said
+from looms.testing.naming import named, things
+from looms.testing.stories import Reducer, stories
+from looms.testing.watching import Impure, watched
+
+MUTABLE = (list, dict, set, bytearray)
+
+
+def assert_pure(reducer: Definition[Any, Any, Any] | Projection[Any], *events: Event, state: Any = None) -> None:
+    """Check that a reducer, or a projection, depends on its state and its event alone, and changes neither.
+
+    It is called with the events, one after the other, or without any with made-up events of the types that it handles,
+    in the states that they lead to; each time twice, on equal copies. It must not look at the clock, at randomness, at
+    files, sockets, processes or the environment, nor start threads; not change its state, its event or a global (a list
+    in a frozen struct can be changed, and then neither replay nor a snapshot is right any more); and answer the same
+    both times. Its code, and that of the functions of its package that it calls, is read for what it names too, so a
+    branch that no event reached is seen as well.
+
+    What it cannot see: a branch that no event reached, where what it calls comes from elsewhere than a global; clocks
+    and randomness of C libraries where two answers happen to be equal; an order that comes from ``hash()``, such as
+    that of a set of texts, which is the same within one process. Made-up values are simple ones: give events of your
+    own where a reducer tells them apart by more than their type. A reducer that raises is not thereby impure; but one
+    that raises on an event that you gave raises here.
+
+    Args:
+        reducer: as ``@module.reducer`` or ``@module.projection`` left it.
+        events: told in this order, each in the state after the one before.
+        state: where it begins; without, ``state()`` of its state's class.
+
+    Raises:
+        AssertionError: it is not pure; the message says what it does, on which event, and in which line.
+    """
+    if not isinstance(reducer, Definition | Projection):
+        raise TypeError(f"{reducer!r} is no reducer; give one as @module.reducer or @module.projection left it")
+    for found in impurities(reducer, *events, state=state):
+        raise AssertionError(f"{reducer.name} is not pure: {found}")
+
+
+def impurities(reducer: Reducer, *events: Event, state: Any = None) -> Iterator[str]:
+    """What there is that is not pure, each as a clause."""
+    function = called(reducer.function)
+    told: set[str] = set()
+    for before, event in stories(reducer, state, events):
+        for found in _watched(reducer, function, before, event, given=bool(events)):
+            if found not in told:
+                told.add(found)
+                yield f"on {type(event).__name__} it {found}"
+    for deed in named(function):
+        if str(deed) not in told:
+            told.add(str(deed))
+            yield f"its code {deed}"
+
+
+def _watched(reducer: Reducer, function: Callable[..., Any], state: Any, event: Event, *, given: bool) -> Iterator[str]:
+    answers = []
+    around = list(_around(function))
+    for _ in range(2):
+        mine, its = copy.deepcopy(state), copy.deepcopy(event)
+        try:
+            with watched() as deeds:
+                answer: Any = reducer(mine, its)
+        except Impure:
+            pass
+        except Exception as error:
+            if given and not deeds:
+                raise
+            answer = type(error).__name__
+        if deeds:
+            yield str(deeds[0])
+            return
+        answers.append((said(answer), answer))
+        for what, was, now in (("state", state, mine), ("event", event, its)):
+            if said(was) != said(now):
+                yield f"changes the {what} that it was given, at `{first_place(was, now)}`; answer with a new one"
+                return
+        for name, was, now in around:
+            if was != now:
+                yield f"changes `{name}`, which is not its own"
+                return
+    (first, one), (second, other) = answers
+    if first != second:
+        yield f"answers differently when it is asked again, at `{first_place(_plain(one), _plain(other))}`"
+
+
+def _around(function: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The globals that a function names and could change, each with a copy of what it is now."""
+    plain = getattr(function, "__func__", function)
+    if isinstance(plain, FunctionType):
+        for thing, name, _, _ in things(plain):
+            if isinstance(thing, MUTABLE):
+                yield name, copy.copy(thing), thing
+
+
+def _plain(answer: Any) -> Any:
+    return {"state": answer.state, "instructions": answer.instructions} if isinstance(answer, Step) else answer
