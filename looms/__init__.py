@@ -67,6 +67,7 @@ from looms.reducers.lifecycle import (
 )
 from looms.reducers.modules import Module
 from looms.reducers.records import Record
+from looms.reducers.run_changes import Change
 from looms.reducers.state import State
 from looms.reducers.verifying import Divergence
 from looms.reducers.views import EffectState, Replay, RunState, ThreadState, WaitState
@@ -90,6 +91,7 @@ __all__ = [
     "HOUR",
     "MINUTE",
     "CancelRequested",
+    "Change",
     "ChildCancelled",
     "ChildCompleted",
     "ChildFailed",

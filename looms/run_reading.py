@@ -5,20 +5,20 @@ from typing import Generic, TypeVar
 
 from anyio import lowlevel
 
-from looms.actors.cell import missing, warn_of_damage
+from looms.actors.cell import missing
 from looms.actors.jobs import unknown
 from looms.pages import Pages
 from looms.reducers.definitions import Projection
 from looms.reducers.entries import unpack_entry
 from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
 from looms.reducers.fold import fold
-from looms.reducers.folded import FoldedRun
 from looms.reducers.ids import checked_id
 from looms.reducers.messages import told
 from looms.reducers.records import Record, record
-from looms.reducers.registry import Registry
+from looms.reducers.run_changes import Change, changes
 from looms.reducers.state import State
 from looms.reducers.views import Replay, RunState, view
+from looms.replaying import check_span, load, replays
 from looms.snapshots import heads, history, log, snapshot_rows
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
@@ -93,6 +93,50 @@ class RunReading(Generic[S]):
         revisited = record(entry, *run.whose(seq))
         return Replay(seq, revisited, before, view(run), revisited.instructions)
 
+    async def diff(self, a: int, b: int) -> tuple[Change, ...]:
+        """What differs between the run as of two seqs: status, states, threads, waits, effects, mailbox, output, error.
+
+        Never runs an effect and never writes.
+
+        Args:
+            a, b: the seqs; 0 is the run before its first record, and the first may be the later one.
+
+        Returns:
+            A change for each place; none when the two are the same.
+
+        Raises:
+            UnknownRun: there is no such run.
+            SeqOutOfRange: it has no record of such a seq.
+            ReducerError: today's code cannot fold it.
+        """
+        await lowlevel.checkpoint()
+        with self._source.view() as reading:
+            head = self._head(reading)
+            for seq in (a, b):
+                if type(seq) is not int or not 0 <= seq <= head.seq:
+                    raise SeqOutOfRange(
+                        f"seq {seq!r}: run {self.id} has records 1 to {head.seq}, and 0 is before the first"
+                    )
+            code = self._source.code
+            before, after = (view(load(reading, head, code, seq)) if seq else None for seq in (a, b))
+        return changes(before, after)
+
+    def replays(self, after: int = 0, *, to: int | None = None) -> AsyncIterator[Replay]:
+        """The run's events revisited, one after the other: for each what ``replay_to`` gives, at the cost of one fold.
+
+        Ends with what is recorded now. Never runs an effect and never writes. Errors are raised by the iteration.
+
+        Args:
+            after: begin behind this seq.
+            to: end with this seq; without it, with the last.
+
+        Raises:
+            UnknownRun: there is no such run (any more).
+            InvalidInput: a seq below 0, or an end before the beginning.
+            ReducerError: today's code cannot fold it.
+        """
+        return replays(self._source, self.id, after, to)
+
     def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> AsyncIterator[Record]:
         """The run's records, in order. Errors are raised by the iteration.
 
@@ -103,16 +147,15 @@ class RunReading(Generic[S]):
 
         Raises:
             UnknownRun: there is no such run (any more).
-            InvalidInput: a seq below 0.
+            InvalidInput: a seq below 0, or an end before the beginning.
         """
         number: int | None = None
 
         async def read() -> Iterator[Record] | None:
             nonlocal after, number
-            for name, seq in (("after", after), ("to", to)):
-                if seq is not None and (type(seq) is not int or seq < 0):
-                    raise InvalidInput(f"{name}={seq!r}; give a seq, or 0")
-            while to is None or after < to:
+            if number is None:
+                check_span(after, to)
+            while number is None or to is None or after < to:  # look once at the least: there may be no such run
                 more = self._source.next_commit(self.id)
                 with self._source.view() as reading:
                     head = self._head(reading)
@@ -125,7 +168,7 @@ class RunReading(Generic[S]):
                     return (
                         record(unpack_entry(data, self._source.code), *history.whose(head, seq)) for seq, data in page
                     )
-                if not follow or head.status not in heads.UNFINISHED:
+                if not follow or head.status not in heads.UNFINISHED or (to is not None and after >= to):
                     break
                 await more.wait()
             return None
@@ -197,10 +240,3 @@ class RunReading(Generic[S]):
         if head is None:
             raise unknown(self.id)
         return head
-
-
-def load(reading: Reading, head: Head, code: Registry | None, upto: int | None = None) -> FoldedRun:
-    """A run as of a seq, or as of its last record; damaged snapshots are passed over, and that is said."""
-    loaded = history.load(reading, head, code, upto)
-    warn_of_damage(head, loaded.passed_over)
-    return loaded.run

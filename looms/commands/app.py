@@ -10,6 +10,7 @@ import typer
 
 from looms.commands.cancel import cancel, delete, resume
 from looms.commands.demo import demo
+from looms.commands.diff import diff
 from looms.commands.events import events
 from looms.commands.export import export
 from looms.commands.fork import fork
@@ -26,7 +27,15 @@ from looms.commands.verify import verify
 
 COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     "Begin": {"demo": demo, "host": host},
-    "Look": {"runs": runs, "show": show, "events": events, "replay": replay, "snapshots": snapshots, "verify": verify},
+    "Look": {
+        "runs": runs,
+        "show": show,
+        "events": events,
+        "replay": replay,
+        "diff": diff,
+        "snapshots": snapshots,
+        "verify": verify,
+    },
     "Drive": {"start": start, "signal": signal, "publish": publish, "fork": fork},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
     "Keep": {"export": export, "prune": prune},

@@ -9,6 +9,7 @@ from looms.commands.arguments import RunArgument
 from looms.commands.plain import plain_record
 from looms.commands.record_view import record_row
 from looms.commands.session import Session
+from looms.commands.settings import UsageError
 
 
 async def events(
@@ -20,6 +21,8 @@ async def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Stay, and print what comes.")] = False,
 ) -> None:
     """Print the log of a run, oldest first."""
+    if to is not None and first > to:
+        raise UsageError(f"--from {first} is behind --to {to}")
     shown = 0
     async with session.reader() as reader:
         async for record in reader.run(session.id(run)).events(after=first - 1, to=to, follow=follow):

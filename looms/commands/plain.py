@@ -1,25 +1,17 @@
 """What users see of a run, as data that JSON can hold; `--json` prints these.
 
-msgspec's conventions hold for what JSON does not have: bytes as base64, moments as ISO 8601, sets as arrays. An
-instruction tells its kind in `instruction`, and an event inside one its registered type and its payload.
+An instruction tells its kind in `instruction`, and an event inside one its registered type and its payload.
 """
 
 from typing import Any
 
-import msgspec
-
 from looms.reducers.events import Event, event_type
 from looms.reducers.instructions import Emit, Instruction, Publish, Signal
+from looms.reducers.plain_data import plain_data
 from looms.reducers.records import Record
 from looms.reducers.views import Replay, RunState
 
-
-def plain(value: Any) -> Any:
-    """Any value, as JSON can hold it."""
-    try:
-        return msgspec.to_builtins(value, str_keys=True)
-    except (TypeError, RecursionError):
-        return _by_hand(value)
+plain = plain_data
 
 
 def plain_event(event: Any) -> dict[str, Any]:
@@ -82,24 +74,3 @@ def plain_replay(replay: Replay) -> dict[str, Any]:
 
 def _instructions(instructions: tuple[Instruction, ...]) -> list[dict[str, Any]]:
     return [plain_instruction(instruction) for instruction in instructions]
-
-
-def _by_hand(value: Any) -> Any:
-    """A value in which something is no JSON even for msgspec: a mapping whose keys are no text, for example."""
-    match value:
-        case msgspec.Struct():
-            config = value.__struct_config__
-            fields = {field.encode_name: plain(getattr(value, field.name)) for field in msgspec.structs.fields(value)}
-            return fields if config.tag_field is None else {config.tag_field: config.tag, **fields}
-        case dict():
-            return {_key(key): plain(item) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [plain(item) for item in value]
-        case msgspec.msgpack.Ext(code=code, data=data):
-            return {"ext": code, "data": plain(data)}
-    return repr(value)
-
-
-def _key(key: Any) -> str:
-    """A mapping's key: text as it is, anything else as the JSON that it would be."""
-    return key if isinstance(key, str) else msgspec.json.encode(plain(key)).decode()

@@ -7,6 +7,7 @@ from looms.actors.service import Receipt
 from looms.reducers.definitions import Projection
 from looms.reducers.events import Event
 from looms.reducers.records import Record
+from looms.reducers.run_changes import Change
 from looms.reducers.state import State
 from looms.reducers.views import Replay, RunState
 from looms.run import Run
@@ -46,6 +47,14 @@ class SyncRunReading(Generic[S]):
     def replay_to(self, seq: int) -> Replay:
         """One event revisited; see ``RunReading.replay_to``."""
         return self._loop.call(self._reading.replay_to, seq)
+
+    def replays(self, after: int = 0, *, to: int | None = None) -> Iterator[Replay]:
+        """The run's events revisited, one after the other; see ``RunReading.replays``."""
+        return Items(self._loop, self._reading.replays(after, to=to))
+
+    def diff(self, a: int, b: int) -> tuple[Change, ...]:
+        """What differs between the run as of two seqs; see ``RunReading.diff``."""
+        return self._loop.call(self._reading.diff, a, b)
 
     def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> Iterator[Record]:
         """The run's records, in order; with ``follow`` the next one is waited for. See ``RunReading.events``."""

@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console, RenderableType
 
 from looms.commands.record_view import instruction_text, record_row
-from looms.commands.replay_view import path, replay_view
+from looms.commands.replay_view import replay_view
 from looms.commands.run_view import run_view
+from looms.reducers.changes import path_of
 from looms.reducers.events import Event
 from looms.reducers.instructions import (
     cancel,
@@ -224,9 +225,9 @@ def test_a_change_too_long_for_a_line_is_told_on_two() -> None:
 
 
 def test_a_path_is_written_so_that_it_can_be_told_apart() -> None:
-    assert path(("state", "items", 3, "price")) == "state.items[3].price"
-    assert path(("waits", "root w")) == 'waits["root w"]'
-    assert path(("a.b",)) == '["a.b"]'
+    assert path_of(("state", "items", 3, "price")) == "$.state.items[3].price"
+    assert path_of(("waits", "root w")) == '$.waits["root w"]'
+    assert path_of(("a.b", 'say "hi"')) == r'$["a.b"]["say \"hi\""]'
 
 
 def test_what_is_stored_gives_no_commands_to_the_terminal() -> None:

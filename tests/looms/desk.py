@@ -139,7 +139,7 @@ async def store(path: Path, clock: TestClock | None = None, **options: Any) -> A
                 assert await reader.run(run_id).inspect() == seen
 
 
-async def begin(rt: RuntimeOnTestClock, *asked: Asked, run_id: str = "d") -> Run[Any, Any]:
+async def begin(rt: RuntimeOnTestClock, *asked: Event, run_id: str = "d") -> Run[Any, Any]:
     run = await rt.start(at_desk, run_id=run_id)
     for n, one in enumerate(asked):
         await run.signal(one, key=f"k{n}")

@@ -37,6 +37,16 @@ def differences(before: Any, after: Any) -> list[Difference]:
         return [Difference((), "changed", before, after)]
 
 
+def path_of(keys: Path) -> str:
+    """A path as it is read: `$.state.items[3].price`; a key that is no name stands in brackets, as JSON."""
+    parts = (f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{_json(key)}]" for key in keys)
+    return "$" + "".join(parts)
+
+
+def _json(key: str | int) -> str:
+    return msgspec.json.encode(key).decode()
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two values of plain data are equal in value and kind, all the way down."""
     if isinstance(a, dict) and isinstance(b, dict):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looms.commands.differences import Difference, differences, same
+from looms.reducers.changes import Difference, differences, same
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=True) | st.text(max_size=2)
 values = st.recursive(

@@ -1,0 +1,175 @@
+"""Walking a run in a terminal, event by event, with the arrow keys."""
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Footer, Input, Static
+
+from looms.commands.run_view import heading
+from looms.commands.step_view import event_view, then_view
+from looms.commands.styles import QUIET, REMOVED
+from looms.commands.texts import printable, word
+from looms.reducers.errors import LoomsError
+from looms.run_reading import RunReading
+
+PAGE = 10  # events
+
+
+class Stepper(App[None]):
+    """A walk through a run: one event at a time, folded when it is shown.
+
+    Args:
+        run: the run.
+        first, last: the seqs that the walk is limited to.
+        newest: gives the last seq that there is by now, where the walk is not limited.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None  # the keys are the walk's, but while something is asked
+    CSS = """
+    #where, #said { height: 1; padding: 0 1; }
+    #event { width: 3fr; padding: 0 1; }
+    #then { width: 2fr; padding: 0 1; border-left: solid $panel; }
+    #ask { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,l,n", "step(1)", "next", key_display="→"),
+        Binding("left,h,p", "step(-1)", "previous", key_display="←"),
+        Binding("pagedown", f"step({PAGE})", f"{PAGE} on", key_display="PgDn"),
+        Binding("pageup", f"step(-{PAGE})", f"{PAGE} back", key_display="PgUp"),
+        Binding("home", "first", "first"),
+        Binding("end", "last", "last"),
+        Binding("g", "ask('seq')", "go to"),
+        Binding("slash", "ask('type')", "find a type", key_display="/"),
+        Binding("down,j", "scroll(1)", "scroll", show=False),
+        Binding("up,k", "scroll(-1)", "scroll", show=False),
+        Binding("escape", "leave", "leave", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, run: RunReading[Any], first: int, last: int, newest: Callable[[], int] | None = None) -> None:
+        super().__init__()
+        self.seq = first
+        self._handle = run
+        self._first = first
+        self._last = last
+        self._newest = newest
+        self._asked = ""
+        self._sought = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="where")
+        with Horizontal():
+            with VerticalScroll(id="event", can_focus=False):
+                yield Static(id="record")
+            with VerticalScroll(id="then", can_focus=False):
+                yield Static(id="threads")
+        yield Static(id="said")
+        yield Input(id="ask")
+        yield Footer()
+
+    async def on_mount(self) -> None:
+        await self._show()
+
+    async def on_resize(self) -> None:
+        await self._show()
+
+    async def action_step(self, by: int) -> None:
+        """Go so many events on, or back."""
+        if self.seq + by > self._last:
+            self._look_for_more()
+        await self._go(self.seq + by)
+
+    async def action_first(self) -> None:
+        await self._go(self._first)
+
+    async def action_last(self) -> None:
+        self._look_for_more()
+        await self._go(self._last)
+
+    def action_scroll(self, by: int) -> None:
+        for pane in self.query(VerticalScroll):
+            pane.scroll_relative(y=by, animate=False)
+
+    def action_ask(self, what: str) -> None:
+        """Ask for a seq, or for a type."""
+        self._asked = what
+        ask = self.query_one("#ask", Input)
+        ask.placeholder = f"a seq from {self._first} to {self._last}" if what == "seq" else "a type, or a part of one"
+        ask.value = "" if what == "seq" else self._sought
+        ask.display = True
+        ask.focus()
+
+    def action_leave(self) -> None:
+        """Stop asking, or looking."""
+        self.workers.cancel_all()
+        self._ask_no_more()
+        self._say("")
+
+    async def on_input_submitted(self, answered: Input.Submitted) -> None:
+        self._ask_no_more()
+        given = answered.value.strip()
+        if not given:
+            return
+        if self._asked == "type":
+            self._sought = given
+            self._say(f"looking for {given}; Esc stops it")
+            self.run_worker(self._find(given), exclusive=True)
+        elif given.isascii() and given.isdigit() and self._first <= int(given) <= self._last:
+            await self._go(int(given))
+        else:
+            self._say(f"{given}: give a seq from {self._first} to {self._last}", wrong=True)
+
+    async def _find(self, part: str) -> None:
+        """Go to the next event of a type."""
+        try:
+            async for record in self._handle.events(self.seq, to=self._last):
+                if part in record.type:
+                    await self._go(record.seq)
+                    return
+            self._say(f"no event of a type like {part} behind {self.seq}", wrong=True)
+        except LoomsError as error:
+            self._say(str(error), wrong=True)
+
+    async def _go(self, seq: int) -> None:
+        self.seq = max(self._first, min(seq, self._last))
+        self._say("")
+        await self._show()
+        for pane in self.query(VerticalScroll):
+            pane.scroll_home(animate=False)
+
+    async def _show(self) -> None:
+        seq, pane = self.seq, self.query_one("#event")
+        try:
+            replay = await self._handle.replay_to(seq)
+        except LoomsError as error:
+            self.query_one("#where", Static).update(word(self._handle.id, "bold"))
+            self.query_one("#record", Static).update(Text(printable(f"{seq}\n{error}"), REMOVED))
+            self.query_one("#threads", Static).update("")
+            return
+        if seq != self.seq:
+            return  # somebody was quicker
+        now = time.time_ns() // 1_000_000
+        self.query_one("#where", Static).update(heading(replay.after, f"of {self._first} to {self._last}"))
+        self.query_one("#record", Static).update(event_view(replay, now, max(pane.content_size.width, 20)))
+        self.query_one("#threads", Static).update(then_view(replay))
+
+    def _look_for_more(self) -> None:
+        if self._newest is not None:
+            try:
+                self._last = max(self._last, self._newest())
+            except LoomsError as error:
+                self._say(str(error), wrong=True)
+
+    def _ask_no_more(self) -> None:
+        ask = self.query_one("#ask", Input)
+        ask.display = False
+        self.set_focus(None)
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        self.query_one("#said", Static).update(Text(printable(text), REMOVED if wrong else QUIET))
