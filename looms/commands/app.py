@@ -15,6 +15,7 @@ from looms.commands.events import events
 from looms.commands.export import export
 from looms.commands.fork import fork
 from looms.commands.host import host
+from looms.commands.init import init
 from looms.commands.mend import retry, settle
 from looms.commands.prune import prune
 from looms.commands.replay import replay
@@ -26,7 +27,7 @@ from looms.commands.snapshots import snapshots
 from looms.commands.verify import verify
 
 COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
-    "Begin": {"demo": demo, "host": host},
+    "Begin": {"demo": demo, "init": init, "host": host},
     "Look": {
         "runs": runs,
         "show": show,

@@ -63,16 +63,22 @@ def test_the_wheel_holds_each_module_of_the_source_once_in_a_plain_folder(source
         for package, folder in package_folders(source).items()
         for file in folder.glob("*.py")
     ]
-    assert held == sorted(modules)
+    assert held == sorted([*modules, "pytest_looms.py"])
     with zipfile.ZipFile(wheel) as archive:
         kinds = {stat.S_IFMT(entry.external_attr >> 16) for entry in archive.infolist()}
     assert kinds == {stat.S_IFREG}
 
 
-def test_the_wheel_says_that_it_is_typed_and_holds_nothing_beside_the_package(wheel: Path) -> None:
+def test_the_wheel_says_that_it_is_typed_and_holds_nothing_beside_the_package_and_the_plugin(wheel: Path) -> None:
     files = files_in(wheel)
     assert "looms/py.typed" in files
-    assert [top for top in {name.split("/")[0] for name in files} if not top.endswith(".dist-info")] == ["looms"]
+    tops = {name.split("/")[0] for name in files}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"looms", "pytest_looms.py"}
+
+
+def test_the_wheel_holds_what_a_new_project_is_made_of(wheel: Path) -> None:
+    templates = {file.name for file in (REPOSITORY / "looms" / "commands" / "project").iterdir()}
+    assert {Path(name).name for name in files_in(wheel) if name.startswith("looms/commands/project/")} == templates
 
 
 def test_a_source_distribution_builds_the_same_wheel_without_the_links(
