@@ -8,6 +8,7 @@ goes on meanwhile: its past does not change.
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
@@ -30,6 +31,8 @@ from looms.snapshots.errors import StoreError
 from looms.snapshots.history import Loaded
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
+
+AT_ONCE = 2  # parts in a commit: it stays short, and a short history does not wait for the whole of a long one
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -59,6 +62,8 @@ class Progress(msgspec.Struct, frozen=True):
 
 class Part(msgspec.Struct, frozen=True):
     """A job: copy some more of a history, and show the fork when that was the last of it.
+
+    What it copies does not count as records of the group, so the turns of other cells have their place beside it.
 
     Attributes:
         asked: the fork.
@@ -123,17 +128,13 @@ class Part(msgspec.Struct, frozen=True):
             copy = Copy(msgspec.structs.replace(head, forks=forks, started_at=source.started_at), upto)
             loaded, problem = self._folded(group, source, copy.head)  # before all else: it may not be possible
             copy = copying.step(group.reading, group.batch, source, copy)
-            group.records += copy.head.seq
         if not copy.complete:
             return self._hidden(group, source, copy)
         self._show(group, copy, loaded, problem)
         return None
 
     def _copy(self, group: Group, source: Head, copy: Copy) -> Progress:
-        before = copy.head.seq
-        copy = copying.step(group.reading, group.batch, source, copy)
-        group.records += copy.head.seq - before
-        return self._hidden(group, source, copy)
+        return self._hidden(group, source, copying.step(group.reading, group.batch, source, copy))
 
     def _hidden(self, group: Group, source: Head, copy: Copy) -> Progress:
         self.kept[self.asked.call] = copy.head.number
@@ -205,6 +206,7 @@ class Forking:
         self._removals = removals
         self._tasks: TaskGroup | None = None
         self._open: set[Call[str]] = set()
+        self._limiter = anyio.CapacityLimiter(AT_ONCE)
 
     def serve(self, tasks: TaskGroup) -> None:
         """Copy in this task group."""
@@ -214,7 +216,7 @@ class Forking:
         """Begin to fork a run; the call is answered when the fork is shown, or cannot be."""
         assert self._tasks is not None, "a host that is not open is not asked"
         self._open.add(asked.call)
-        self._tasks.start_soon(self._go_on, asked, self._part(asked, None))
+        self._tasks.start_soon(self._copy, asked)
 
     def stop(self, error: Exception) -> None:
         """Refuse what was not committed, after the tasks have ended."""
@@ -222,15 +224,17 @@ class Forking:
             if not call.answered:
                 call.refuse(error)
 
-    def _part(self, asked: Asked, progress: Progress | None) -> Call[Progress | None]:
+    async def _part(self, asked: Asked, progress: Progress | None) -> Progress | None:
         call: Call[Progress | None] = Call()
-        self._add(Part(asked, progress, call, self._removals.kept))
-        return call
+        async with self._limiter:
+            self._add(Part(asked, progress, call, self._removals.kept))
+            return await call.result()
 
-    async def _go_on(self, asked: Asked, part: Call[Progress | None]) -> None:
+    async def _copy(self, asked: Asked) -> None:
+        progress: Progress | None = None
         try:
-            while (progress := await part.result()) is not None:
-                part = self._part(asked, progress)
+            while (progress := await self._part(asked, progress)) is not None:
+                pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it is for whoever asked
             asked.call.refuse(error)
         self._open.discard(asked.call)

@@ -32,6 +32,7 @@ async def fork(
     if session.out.json:
         session.out.line({"run_id": made, "forked_from": origin, "held": held})
         return
-    session.out.show(f"{named(made)} is a fork of {named(origin[0])} at {origin[1]}")
+    more = f", which followed from {at} in the same turn" if origin[1] != at else ""
+    session.out.show(f"{named(made)} is a fork of {named(origin[0])} at {origin[1]}{more}")
     if held:
         session.out.show(f"held, until looms retry or looms settle: {', '.join(map(named, held))}")

@@ -137,6 +137,8 @@ def test_a_run_is_forked(driven: tuple[str | Path, ...]) -> None:
     (shown,) = lines(*driven, "show", "f")
     assert (shown["forked_from"], shown["status"]) == (["o1", 3], "waiting")
     assert "fork of o1 at 3" in run(*driven, "show", "f").stdout
+    said = run(*driven, "fork", "o1", "--at", "2", "--run-id", "f2").stdout
+    assert said.startswith("f2 is a fork of o1 at 3, which followed from 2 in the same turn\nheld, until looms retry")
     (again,) = lines(*driven, "fork", "f", "--at", "1")
     assert again["run_id"] not in ("o1", "f")
     refused = run(*driven, "fork", "o1", "--at", "1", "--run-id", "f")

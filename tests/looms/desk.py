@@ -135,6 +135,7 @@ async def store(path: Path, clock: TestClock | None = None, **options: Any) -> A
             run = rt.run(run_id)
             seen = await run.inspect()
             assert one.suspended or seen == (await run.replay_to(one.head.seq)).after
+            assert (await rt.verify(run_id)).ok
             async with Reader(path, modules=MODULES) as reader:
                 assert await reader.run(run_id).inspect() == seen
 
