@@ -24,7 +24,7 @@ def send_back(group: Group, item: Item, run_id: str, reason: str) -> None:
     if isinstance(item, Delivery) and item.sender is not None and item.sender_thread is not None:
         sender, seq = item.sender
         number = heads.number_of(group.reading, sender)
-        if number is not None and number == item.sender_number:
+        if number is not None and item.sender_number in (None, number):  # None: it was sent elsewhere, and imported
             for letter in item.letters:
                 group.message(sender, number, SignalReturned(seq, item.sender_thread, run_id, letter.type, reason))
 

@@ -138,7 +138,7 @@ class Part(msgspec.Struct, frozen=True):
 
     def _hidden(self, group: Group, source: Head, copy: Copy) -> Progress:
         self.kept[self.asked.call] = copy.head.number
-        copying.hide(group.batch, copy)
+        copying.hide(group.batch, copy.head)
         return Progress(source.number, copy)
 
     def _folded(self, group: Group, source: Head, fork: Head) -> tuple[Loaded, Exception | None]:

@@ -24,7 +24,7 @@ from looms.reducers.registry import Registry
 from looms.snapshots import heads, history, inbox, requests, type_rows
 from looms.snapshots.batch import Batch
 from looms.snapshots.chains import Chain
-from looms.snapshots.rows import Head
+from looms.snapshots.rows import EffectRow, Head
 from looms.snapshots.view import View
 
 
@@ -52,12 +52,13 @@ class Before(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """An effect that a turn asked for, and the id that it has."""
+    """An effect that a turn asked for, and its id; ``row``: how far its attempts are, where they have begun."""
 
     run_id: str
     number: int
     effect: Outstanding
     id: str
+    row: EffectRow | None = None
 
 
 class Group:

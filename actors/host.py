@@ -23,6 +23,7 @@ from looms.actors.errors import RuntimeClosed, WrongThread
 from looms.actors.followers import Followers
 from looms.actors.forking import Forking
 from looms.actors.group import Group, Memory
+from looms.actors.importing import Importing
 from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.lacking import MISSING_DEFINITION, lacking
 from looms.actors.options import Options
@@ -70,6 +71,7 @@ class Host:
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.committer.add)
+        self.importing = Importing(code, clock, self.removals)
         self.forking = Forking(self.committer.add, self.removals)
         self.retiring = Retiring(store, clock, options.retention or Retention(), self.committer.add)
         self.open = False
@@ -193,7 +195,7 @@ class Host:
             self.dispatcher.end(number, key)
         for asked in group.asked.values():
             effect = asked.effect
-            row = EffectRow(effect.effect, held=effect.held)
+            row = asked.row or EffectRow(effect.effect, held=effect.held)
             self.dispatcher.begin(asked.id, asked.run_id, asked.number, effect.key, row)
         for number, key in group.hurried:
             self.dispatcher.hurry(number, key)

@@ -11,6 +11,7 @@ import msgspec
 
 from looms.actors.calls import Answer
 from looms.reducers.errors import LoomsError, ReducerError
+from looms.reducers.portable import EffectLine, RunLine
 
 
 class StartRun(msgspec.Struct, frozen=True, tag_field="request", tag="start"):
@@ -71,6 +72,49 @@ class UntilRemoved(msgspec.Struct, frozen=True, tag_field="request", tag="until_
     """Answer when nothing is left of all that was deleted so far."""
 
 
+class RunPart(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Some of a run that is imported: its line with what stands before its records, or some more records.
+
+    Attributes:
+        line: what is said of it; None where the request goes on with the run of the one before.
+        run_id: the id that it gets.
+        records: records, in order, of a run of any number.
+        last: these are its last ones.
+    """
+
+    line: RunLine | None = None
+    run_id: str = ""
+    effects: list[EffectLine] = []
+    messages: list[bytes] = []
+    records: list[bytes] = []
+    last: bool = False
+
+
+class ImportRuns(msgspec.Struct, frozen=True, tag_field="request", tag="import"):
+    """Import runs, each whole, but for one that further requests go on with.
+
+    Attributes:
+        parts: the runs.
+        going_on: what was answered for the run that the first part goes on with.
+        hold: what is outstanding in a run is held.
+        skip: runs whose ids are taken are left out.
+        kept, publications: what belongs to no run.
+    """
+
+    parts: list[RunPart] = []
+    going_on: int | None = None
+    hold: bool = True
+    skip: bool = False
+    kept: list[bytes] = []
+    publications: list[tuple[str, bytes]] = []
+
+
+class DropImport(msgspec.Struct, frozen=True, tag_field="request", tag="drop_import"):
+    """Go on no more with a run of which a part was imported."""
+
+    going_on: int
+
+
 class RetryEffect(msgspec.Struct, frozen=True, tag_field="request", tag="retry"):
     """Try an outstanding effect now."""
 
@@ -105,6 +149,8 @@ Request: TypeAlias = (
     | DeleteRun
     | DeleteEnded
     | UntilRemoved
+    | ImportRuns
+    | DropImport
     | ForkRun
     | RetryEffect
     | SettleEffect

@@ -18,7 +18,9 @@ from looms.actors.requests import (
     CancelRun,
     DeleteEnded,
     DeleteRun,
+    DropImport,
     ForkRun,
+    ImportRuns,
     PublishEvent,
     Request,
     ResumeRun,
@@ -153,6 +155,10 @@ def ask(service: Service, host: Host, request: Request) -> Call[Any]:
             return service.fork(run_id, at, fork_id, effects)
         case DeleteEnded(numbers=numbers):
             return service.delete_ended(numbers)
+        case ImportRuns():
+            return service.import_runs(request)
+        case DropImport(going_on=going_on):
+            return service.drop_import(going_on)
         case UntilRemoved():
             return service.until_removed()
         case RetryEffect(run_id=run_id, effect_id=effect_id):

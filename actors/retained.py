@@ -17,6 +17,7 @@ from looms.reducers.errors import LoomsError
 from looms.reducers.events import EventType
 from looms.reducers.items import Delivery, Letter
 from looms.reducers.matching import Path, contains, digest, leaves, todays_match
+from looms.reducers.moments import LAST
 from looms.reducers.open_waits import OpenWait
 from looms.snapshots import retained, timers
 from looms.snapshots.timers import TimerKey
@@ -44,6 +45,15 @@ def keep(group: Group, kept: Kept) -> None:
     timers.put(group.batch, TimerKey(kept.until, RUNTIME, n, 0))
     group.set_timer(kept.until)
     group.memory.keeps = True
+
+
+def keep_again(group: Group, kept: Kept) -> None:
+    """Keep an event that was kept elsewhere, unless its time is over or it is kept already."""
+    if not group.now < kept.until <= LAST:
+        return
+    data = msgspec.msgpack.encode(kept)
+    if all(retained.get(group.reading, n) != data for n in retained.find(group.reading, _hashes(kept)[0])):
+        keep(group, kept)
 
 
 def drop(group: Group, n: int) -> None:

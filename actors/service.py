@@ -13,9 +13,11 @@ from looms.actors.errors import RunActive
 from looms.actors.forking import Asked
 from looms.actors.group import Group
 from looms.actors.host import Host
+from looms.actors.importing import Imported
 from looms.actors.jobs import unknown
 from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
+from looms.actors.requests import ImportRuns
 from looms.actors.retiring import delete
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
@@ -150,6 +152,21 @@ class Service:
     def delete_ended(self, numbers: list[int]) -> Call[Deleted]:
         """Ask for runs to be removed, by their numbers: of those that are there and over."""
         return self._once(lambda group: Deleted(*delete(group, numbers)), urgent=True)
+
+    def import_runs(self, asked: ImportRuns) -> Call[Imported]:
+        """Ask for runs to be imported.
+
+        Raises:
+            InvalidInput: something in it is not what a run could have.
+        """
+        self._host.check_open()
+        call: Call[Imported] = Call(self._request)
+        self._host.committer.add(self._host.importing.job(asked, call))
+        return call
+
+    def drop_import(self, going_on: int) -> Call[None]:
+        """Ask for what is there of a run to be removed, of which a part was imported."""
+        return self._once(lambda group: self._host.importing.drop_number(going_on))
 
     def until_removed(self) -> Call[None]:
         """Ask to be told when nothing is left of all that was deleted so far."""

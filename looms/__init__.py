@@ -75,7 +75,7 @@ from looms.run import Run
 from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
-from looms.summaries import Commit, Exported, RunSummary, Snapshot, Turn
+from looms.summaries import Commit, Exported, Imported, RunSummary, Snapshot, Turn
 from looms.sync import open, open_reader
 from looms.sync.reader import SyncReader
 from looms.sync.run import SyncRun, SyncRunReading
@@ -106,6 +106,7 @@ __all__ = [
     "EffectState",
     "Event",
     "Exported",
+    "Imported",
     "Instruction",
     "InvalidEvent",
     "InvalidInput",

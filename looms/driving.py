@@ -78,6 +78,10 @@ class Driver:
     def __init__(self, ask: Asking) -> None:
         self._ask = ask
 
+    async def ask(self, request: Request) -> Any:
+        """The answer to a request, as plain data."""
+        return await self._ask(request)
+
     async def start(self, definition: str, input: bytes, *, run_id: str | None = None, exists: str = "error") -> str:
         """Start a run; returns its id."""
         return str(await self._ask(StartRun(definition, input, run_id, exists)))

@@ -226,7 +226,7 @@ def _beginning(view: Reading, head: Head) -> list[bytes]:
                 head.started_at,
                 head.updated_at,
                 head.error if head.status == "suspended" else None,
-                head.again,
+                head.number if head.again else None,
                 head.forks,
             )
         )

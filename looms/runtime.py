@@ -1,7 +1,7 @@
 """The runtime: a store with the host that serves it, inside an application."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
@@ -12,11 +12,15 @@ from looms.actors.followers import NextCommit
 from looms.actors.host import Host
 from looms.actors.options import Options
 from looms.actors.publishing import Published
+from looms.actors.requests import Request
+from looms.actors.requests_served import ask
 from looms.actors.retention import Retention
+from looms.actors.run_ids import new_run_id
 from looms.actors.service import Service
 from looms.actors.serving import serve
 from looms.commits import read_commits
 from looms.exporting import chosen, export
+from looms.importing import Import, Wanted
 from looms.listing import list_runs
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
@@ -28,7 +32,7 @@ from looms.run import Run
 from looms.snapshots.environment import Durability
 from looms.snapshots.store import Store
 from looms.snapshots.view import View
-from looms.summaries import Commit, Exported, RunSummary
+from looms.summaries import Commit, Exported, Imported, RunSummary
 from looms.verifying import Verification, verify
 
 S = TypeVar("S", bound=State)
@@ -251,6 +255,50 @@ class Runtime:
         """Write runs as lines of JSON, with all that ``import_runs`` needs.
         As ``Reader.export_runs``."""
         return await export(self, target, chosen(run_ids, definition, status), self.clock.now(), progress)
+
+    async def import_runs(
+        self,
+        source: str | os.PathLike[str] | IO[bytes],
+        *,
+        rename: Mapping[str, str] | None = None,
+        prefix: str = "",
+        new_ids: bool = False,
+        effects: Literal["hold", "redispatch"] = "hold",
+        on_conflict: Literal["error", "skip"] = "error",
+        progress: Callable[[Imported], None] | None = None,
+    ) -> Imported:
+        """Bring in what ``export_runs`` wrote, from this store or another one: runs with their logs, to the byte.
+
+        All of the file is looked at before anything is written. Then it comes in, each run as a whole.
+
+        Args:
+            source: the file, or something binary with ``read``; compressed or not.
+            rename: new ids, by the old ones. What runs say of each other (who sent something, whom they signal) stays
+                as it is.
+            prefix: what is put before the ids of the runs that are not in ``rename``.
+            new_ids: all of them get new ids; ``forked_from`` tells which each one was.
+            effects: what is outstanding in them is held, as in a fork, since it may be running where they come from; or
+                it is dispatched.
+            on_conflict: a run whose id is taken is an error, and nothing is imported; or it is left out.
+            progress: is told now and then how far it is.
+
+        Returns:
+            How much was imported.
+
+        Raises:
+            StoreFormatError: the file is not what was written, or is cut; the message has the line.
+            RunExists: an id is taken.
+            InvalidInput: an id or an option that cannot be.
+            OSError: the file cannot be read.
+        """
+        host = self.host
+        new_id = (lambda old: new_run_id(self.clock.now())) if new_ids else None
+        wanted = Wanted(dict(rename or {}), prefix, new_id, effects, on_conflict)
+
+        async def asked(request: Request) -> Any:
+            return await ask(Service(host), host, request).result()
+
+        return await Import(wanted, asked, self.view, progress).run(source)
 
     @property
     def host(self) -> Host:

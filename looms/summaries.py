@@ -31,6 +31,19 @@ class Exported(msgspec.Struct, frozen=True):
     incomplete: tuple[str, ...] = ()
 
 
+class Imported(msgspec.Struct, frozen=True):
+    """What was imported.
+
+    Attributes:
+        runs, records: how many.
+        skipped: the ids of runs that were left out since their ids are taken.
+    """
+
+    runs: int
+    records: int
+    skipped: tuple[str, ...] = ()
+
+
 class Turn(msgspec.Struct, frozen=True):
     """The records that one run got in a commit."""
 

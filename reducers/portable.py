@@ -28,7 +28,13 @@ class Header(msgspec.Struct, frozen=True, tag_field="line", tag="export"):
 
 
 class RunLine(msgspec.Struct, frozen=True, tag_field="line", tag="run", omit_defaults=True):
-    """A run, as of its record ``seq``; ``seq`` records follow. See ``Head`` for the fields."""
+    """A run, as of its record ``seq``; ``seq`` records follow.
+
+    Attributes:
+        error: why it is suspended, if it is.
+        number: what the ids of its effects end in, where another run had its id before.
+        forks: where its past is from, when that is another run's.
+    """
 
     run_id: str
     definition: str
@@ -37,7 +43,7 @@ class RunLine(msgspec.Struct, frozen=True, tag_field="line", tag="run", omit_def
     started_at: int
     updated_at: int
     error: str | None = None
-    again: bool = False
+    number: int | None = None
     forks: Forks = ()
 
 

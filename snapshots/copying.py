@@ -54,10 +54,10 @@ def step(reading: Reading, batch: Batch, source: Head, copy: Copy) -> Copy:
     return copy
 
 
-def hide(batch: Batch, copy: Copy) -> None:
+def hide(batch: Batch, head: Head) -> None:
     """Leave the copy as one that is to be removed, unless it is gone on with."""
-    heads.put_hidden(batch, copy.head)
-    batch.put(REMOVALS, u64(copy.head.number))
+    heads.put_hidden(batch, head)
+    batch.put(REMOVALS, u64(head.number))
     batch.pin_position()  # as for any run that is removed: its places in the log are not given out again
 
 

@@ -15,6 +15,7 @@ from looms.commands.events import events
 from looms.commands.export import export
 from looms.commands.fork import fork
 from looms.commands.host import host
+from looms.commands.import_ import import_
 from looms.commands.init import init
 from looms.commands.mend import retry, settle
 from looms.commands.prune import prune
@@ -39,7 +40,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     },
     "Drive": {"start": start, "signal": signal, "publish": publish, "fork": fork},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
-    "Keep": {"export": export, "prune": prune},
+    "Keep": {"export": export, "import": import_, "prune": prune},
 }
 
 

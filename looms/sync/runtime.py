@@ -1,7 +1,7 @@
 """A store with the host that serves it, for code without an event loop."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
@@ -10,7 +10,7 @@ from looms.reducers.definitions import Definition
 from looms.reducers.events import Event
 from looms.reducers.state import State
 from looms.runtime import Runtime
-from looms.summaries import Commit, Exported, RunSummary
+from looms.summaries import Commit, Exported, Imported, RunSummary
 from looms.sync.items import Items
 from looms.sync.loop import Loop
 from looms.sync.run import SyncRun
@@ -120,4 +120,27 @@ class SyncRuntime:
         """Write runs as lines of JSON; see ``Reader.export_runs``. ``progress`` is told in the loop's thread."""
         return self._loop.call(
             self._runtime.export_runs, target, run_ids, definition=definition, status=status, progress=progress
+        )
+
+    def import_runs(
+        self,
+        source: str | os.PathLike[str] | IO[bytes],
+        *,
+        rename: Mapping[str, str] | None = None,
+        prefix: str = "",
+        new_ids: bool = False,
+        effects: Literal["hold", "redispatch"] = "hold",
+        on_conflict: Literal["error", "skip"] = "error",
+        progress: Callable[[Imported], None] | None = None,
+    ) -> Imported:
+        """Bring in what was exported; see ``Runtime.import_runs``. ``progress`` is told in the loop's thread."""
+        return self._loop.call(
+            self._runtime.import_runs,
+            source,
+            rename=rename,
+            prefix=prefix,
+            new_ids=new_ids,
+            effects=effects,
+            on_conflict=on_conflict,
+            progress=progress,
         )

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import anyio
@@ -18,32 +18,35 @@ from tests.commands.test_driving import hosting
 OVER = ("prune", "--finished-older", "0s")
 
 
-@pytest.fixture(params=["through the host", "by itself"])
-def tended(request: pytest.FixtureRequest, fresh: Path) -> Iterator[tuple[str | Path, ...]]:
-    """A store with ten runs that are over and one that is not, with a host or without; what to say to `looms`."""
+@pytest.fixture
+def tended(fresh: Path) -> tuple[str | Path, ...]:
+    """A store with ten runs that are over and one that is not; what to say to `looms`, without the application."""
 
     async def fill() -> None:
-        async with Runtime(fresh, modules=modules) as runtime:
+        async with Runtime(fresh, modules=modules, durability="relaxed") as runtime:
             for n in range(10):
                 run = await runtime.start(order, PlaceOrder(order_id=f"over{n}"), run_id=f"over{n}")
                 await run.signal(Noted(text="x" * 2_000))
                 await run.cancel()
 
     anyio.run(fill)
-    if request.param == "by itself":
-        yield ("--store", fresh)  # and without the application
-        return
-    with hosting(fresh):
-        yield ("--store", fresh)
+    return ("--store", fresh)
 
 
 def ids(at: tuple[str | Path, ...]) -> list[str]:
     return [line["run_id"] for line in lines(*at, "runs")]
 
 
-def test_runs_that_are_over_go_and_it_is_told_what_that_freed(tended: tuple[str | Path, ...]) -> None:
+@pytest.mark.parametrize("host", [True, False], ids=["through the host", "by itself"])
+def test_runs_that_are_over_go_and_it_is_told_what_that_freed(
+    tended: tuple[str | Path, ...], fresh: Path, host: bool
+) -> None:
+    with hosting(fresh) if host else nullcontext():
+        letting_go(tended)
+
+
+def letting_go(tended: tuple[str | Path, ...]) -> None:
     assert lines(*tended, *OVER, "--dry-run") == [{"runs": 10, "records": 30, "dry_run": True}]
-    assert lines(*tended, "prune", "--finished-older", "1d", "--yes")[0]["runs"] == 0
     assert lines(*tended, *OVER, "--yes", "--definition", "shop.parcel")[0]["runs"] == 0
     assert len(ids(tended)) == 11
     (told,) = lines(*tended, *OVER, "--yes")
@@ -78,7 +81,7 @@ def test_nobody_is_asked_where_nobody_can_answer(tended: tuple[str | Path, ...])
     assert len(ids(tended)) == 11
 
 
-@pytest.mark.parametrize("age", ["90", "", "d", "-1d", "1e3d", "1 y", "nan", "9999999999d"])
+@pytest.mark.parametrize("age", ["90", "", "-1d", "nan", "9999999999d"])
 def test_an_age_that_is_none_is_refused(fresh: Path, age: str) -> None:
     done = run("--store", fresh, "prune", "--finished-older", age, "--yes")
     assert (done.returncode, done.stdout) == (2, "")

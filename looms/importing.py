@@ -1,0 +1,214 @@
+"""Importing a file of exported runs: first all of it is looked at, and nothing written; then it comes in, run by run.
+
+So a file that is wrong anywhere changes nothing. What can still go wrong while it comes in (the disk is full, the
+process is killed) leaves whole runs, of which the error tells how many; the run in the midst of which it happened is
+not there.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, suppress
+from typing import Any, Literal, TypeAlias
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from looms.actors.importing import Imported as Answer
+from looms.actors.requests import DropImport, ImportRuns, Request, RunPart
+from looms.actors.retained import Kept
+from looms.actors.starting import exists
+from looms.export_files import Target, opened
+from looms.import_reading import Item, Lines, Look, Record
+from looms.reducers.errors import InvalidInput, LoomsError
+from looms.reducers.ids import checked_id
+from looms.reducers.portable import EffectLine, KeptLine, MessageLine, RunLine
+from looms.snapshots import heads
+from looms.snapshots.view import View
+from looms.summaries import Imported
+
+RECORDS = 256  # of a request, at most
+BYTES = 1 << 20
+LINES = 1_024  # read before others are served
+
+Effects = Literal["hold", "redispatch"]
+OnConflict = Literal["error", "skip"]
+Asking: TypeAlias = Callable[[Request], Awaitable[Any]]
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """How runs are imported.
+
+    Attributes:
+        rename: new ids, by the old ones.
+        prefix: what stands before the ids of the others.
+        effects: what is outstanding is held, or dispatched again.
+        on_conflict: a run whose id is taken is an error, or skipped.
+    """
+
+    rename: dict[str, str] = {}
+    prefix: str = ""
+    new_id: Callable[[str], str] | None = None
+    effects: Effects = "hold"
+    on_conflict: OnConflict = "error"
+
+    def __post_init__(self) -> None:
+        if self.effects not in ("hold", "redispatch"):
+            raise InvalidInput(f"effects={self.effects!r}; give 'hold' or 'redispatch'")
+        if self.on_conflict not in ("error", "skip"):
+            raise InvalidInput(f"on_conflict={self.on_conflict!r}; give 'error' or 'skip'")
+        for old, new in self.rename.items():
+            checked_id(old, "the id to rename")
+            checked_id(new, f"the new id of {old!r}")
+
+    def id(self, run_id: str) -> str:
+        """The id that a run gets.
+
+        Raises:
+            InvalidInput: it would be too long.
+        """
+        if run_id in self.rename:
+            return self.rename[run_id]
+        if self.new_id is not None:
+            return self.new_id(run_id)
+        return checked_id(self.prefix + run_id, "run id")
+
+    def kept(self, data: bytes) -> bytes:
+        """A kept event, for the run's new id if it is kept for a run."""
+        kept = msgspec.msgpack.decode(data, type=Kept)
+        if kept.run_id is None or self.new_id is not None:
+            return data
+        return msgspec.msgpack.encode(msgspec.structs.replace(kept, run_id=self.id(kept.run_id)))
+
+
+class Import:
+    """An import under way.
+
+    Args:
+        wanted: how.
+        ask: takes a request to the host.
+        view: gives a look at the store.
+        progress: is told how far it is.
+    """
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        ask: Asking,
+        view: Callable[[], View],
+        progress: Callable[[Imported], None] | None,
+    ) -> None:
+        self._wanted = wanted
+        self._ask = ask
+        self._view = view
+        self._progress = progress
+        self._done = Imported(0, 0)
+
+    async def run(self, source: Target) -> Imported:
+        """Import a file, or what a stream holds.
+
+        Raises:
+            StoreFormatError: it is not what an export wrote; the message has the line.
+            RunExists: an id is taken.
+            OSError: it cannot be read.
+        """
+        with ExitStack() as stack:
+            path, name = await anyio.to_thread.run_sync(_placed, source, stack)
+            with opened(path) as file:
+                incomplete = await self._look(Lines(file, name))
+            with opened(path) as file:
+                await self._bring(requests(Lines(file, name), self._wanted, incomplete))
+        return self._done
+
+    async def _look(self, lines: Lines) -> set[int]:
+        """Look at all of it, and write nothing; returns which of its runs are not whole."""
+        look = Look(lines)
+        pages = look.pages(LINES)
+        while (whole := await anyio.to_thread.run_sync(next, pages, None)) is not None:
+            self._check_ids(whole)
+        return look.incomplete
+
+    def _check_ids(self, ids: list[str]) -> None:
+        with self._view() as view:
+            for id in ids:
+                there = heads.find(view, self._wanted.id(id))
+                if there is not None and self._wanted.on_conflict == "error":
+                    raise exists(there, ", or pass on_conflict='skip' to leave it out")
+
+    async def _bring(self, made: Iterator[ImportRuns]) -> None:
+        going_on: int | None = None
+        try:
+            while (request := await anyio.to_thread.run_sync(next, made, None)) is not None:
+                parts = request.parts
+                if parts and parts[0].line is None and going_on is None:
+                    parts = parts[1:]  # of a run that is left out
+                request = msgspec.structs.replace(request, parts=parts, going_on=going_on)
+                answer = msgspec.convert(await self._ask(request), Answer)
+                going_on = answer.going_on
+                self._note(request, answer)
+        except BaseException as error:
+            if going_on is not None:
+                with anyio.CancelScope(shield=True), suppress(LoomsError):
+                    await self._ask(DropImport(going_on))  # a host that is gone removes it at its next start
+            if isinstance(error, LoomsError) and self._done.runs:
+                error.add_note(f"{self._done.runs} runs were imported before that, and are there")
+            raise
+
+    def _note(self, request: ImportRuns, answer: Answer) -> None:
+        skipped = set(answer.skipped)
+        records = sum(len(part.records) for part in request.parts if part.line is None or part.run_id not in skipped)
+        done = self._done
+        self._done = Imported(done.runs + answer.runs, done.records + records, (*done.skipped, *answer.skipped))
+        if self._progress is not None:
+            self._progress(self._done)
+
+
+def requests(lines: Lines, wanted: Wanted, incomplete: set[int]) -> Iterator[ImportRuns]:
+    """The requests that bring in what a file holds; all that is not whole is left out."""
+    count, left_out = -1, False
+    part, parts, kept, publications = RunPart(), list[RunPart](), list[bytes](), list[tuple[str, bytes]]()
+    records = size = 0
+    for found in lines:
+        match found:
+            case RunLine():
+                count += 1
+                left_out = count in incomplete
+                part = RunPart(found, wanted.id(found.run_id), [], [], [])
+            case EffectLine():
+                part.effects.append(found)
+            case Record(data=data):
+                part.records.append(data)
+                records, size = records + 1, size + len(data)
+            case Item(line=line, data=data, key=key):
+                size += len(data)
+                if line is MessageLine:
+                    part.messages.append(data)
+                elif line is KeptLine:
+                    kept.append(wanted.kept(data))
+                else:
+                    publications.append((key, data))
+            case None:
+                parts.append(msgspec.structs.replace(part, last=True))
+                part = RunPart()
+        if left_out:
+            part, records, size = RunPart(effects=[], messages=[], records=[]), 0, 0
+        elif records >= RECORDS or size >= BYTES:
+            if part.line is not None or part.records or part.messages or part.effects:
+                parts.append(part)
+            yield ImportRuns(parts, None, wanted.effects == "hold", wanted.on_conflict == "skip", kept, publications)
+            part, parts, kept, publications = RunPart(effects=[], messages=[], records=[]), [], [], []
+            records = size = 0
+    if parts or kept or publications:
+        yield ImportRuns(parts, None, wanted.effects == "hold", wanted.on_conflict == "skip", kept, publications)
+
+
+def _placed(source: Target, stack: ExitStack) -> tuple[str | os.PathLike[str], str]:
+    """Where a file is, and how it is called: it is read twice, so a stream is put into one."""
+    if isinstance(source, str | os.PathLike):
+        return source, os.fspath(source)
+    spooled = stack.enter_context(tempfile.NamedTemporaryFile(prefix="looms-import-"))  # noqa: SIM115 - the stack closes it
+    shutil.copyfileobj(source, spooled)
+    spooled.flush()
+    return spooled.name, "what was given"
