@@ -10,7 +10,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from looms.commands.settings import UsageError
 from looms.commands.texts import printable
@@ -70,13 +70,17 @@ def _message(error: BaseException) -> str:
 
 
 def _alone(error: BaseException) -> BaseException:
-    """The only error of a group of one, as task groups raise it; else the error itself."""
-    alone = error
-    while isinstance(alone, BaseExceptionGroup):
-        if len(alone.exceptions) != 1:
-            return error
-        alone = alone.exceptions[0]
-    return alone
+    """The only error of a group, as task groups raise it, also where several tasks had it; else the error itself."""
+    told = {(type(one), str(one)): one for one in _members(error)}
+    return next(iter(told.values())) if len(told) == 1 else error
+
+
+def _members(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _members(one)
+    else:
+        yield error
 
 
 def _tell(message: str) -> None:

@@ -114,7 +114,7 @@ class _Work:
 
     def _tell(self, answer: Answer) -> None:
         self.tally.add(answer)
-        self._bar.advance(f"{self.tally.records:,} records, {self.tally.differ:,} runs differ")
+        self._bar.advance(f"{self.tally.records:,} records, {self.tally.differ:,} differ")
         if self._out.json:
             self._out.line(answer)
         elif differs(answer):

@@ -4,8 +4,10 @@ python -m looms.commands.verify_worker
 """
 
 import io
+import os
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import anyio
 import anyio.to_thread
@@ -21,12 +23,12 @@ from looms.commands.verify_workers import Begin, Reply
 from looms.verifying import Verification
 
 
-async def serve(begin: Begin, output: io.RawIOBase) -> None:
+async def serve(begin: Begin, asked: BinaryIO, output: io.RawIOBase) -> None:
     """Verify what is asked, until nobody asks any more."""
     modules = load(begin.app, [Path(folder) for folder in begin.folders])
     async with Reader(begin.store, modules=modules) as reader:
         output.write(b"{}\n")
-        while line := await anyio.to_thread.run_sync(sys.stdin.buffer.readline):
+        while line := await anyio.to_thread.run_sync(asked.readline):
             for run_id in msgspec.json.decode(line, type=list[str]):
                 reply = await verified(reader, run_id)
                 output.write(msgspec.json.encode(reply) + b"\n")
@@ -44,10 +46,19 @@ async def verified(reader: Reader, run_id: str) -> Reply:
 
 
 def main() -> None:
-    output = Whole(claim_stdout())
+    asked, output = claim_stdin(), Whole(claim_stdout())
     log_to_stderr()
-    begin = msgspec.json.decode(sys.stdin.buffer.readline(), type=Begin)
-    sys.exit(guarded(lambda: anyio.run(serve, begin, output)))
+    begin = msgspec.json.decode(asked.readline(), type=Begin)
+    sys.exit(guarded(lambda: anyio.run(serve, begin, asked, output)))
+
+
+def claim_stdin() -> BinaryIO:
+    """The real stdin; an application that reads from it finds nothing there."""
+    mine = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return mine
 
 
 if __name__ == "__main__":

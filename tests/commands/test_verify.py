@@ -238,3 +238,37 @@ def test_other_code_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = run(*args)
     assert done.returncode == 2
     assert "other code than today's" in done.stderr
+
+
+# What goes wrong around it
+
+
+def test_one_who_stops_reading_ends_it_quietly(store: Path) -> None:
+    settings = {"LOOMS_STORE": os.fspath(store), "LOOMS_APP": "kennel:modules"}
+    verifying = started("verify", "--json", "--jobs", "2", **settings)
+    assert verifying.stdout is not None
+    verifying.stdout.close()
+    assert verifying.wait(timeout=30) == 141
+    assert verifying.stderr is not None
+    assert verifying.stderr.read() == ""
+    verifying.stderr.close()
+
+
+def test_a_process_that_cannot_begin_is_told_once(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "moody.py").write_text(
+        "import sys\nfrom kennel import modules\nif 'verify_worker' in ' '.join(sys.orig_argv): sys.exit('no')\n"
+    )
+    done = run("verify", "--jobs", "2", "--store", store, "--app", "moody:modules")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("ended with exit code 2 before it began") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_an_application_that_reads_stdin_takes_no_runs_away(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reading.py").write_text("import sys\nsys.stdin.read()\nfrom kennel import modules\n")
+    done = run("verify", "d1", "d2", "--store", store, "--app", "reading:modules")
+    assert (done.returncode, done.stdout) == (0, "verified 2 runs, 6 records: nothing differs\n")

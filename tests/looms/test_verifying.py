@@ -14,6 +14,7 @@ from looms import (
     Module,
     ModuleError,
     Reader,
+    ReduceContext,
     Reduced,
     Retry,
     Run,
@@ -451,3 +452,25 @@ def test_a_verification_is_plain_data() -> None:
 
 def test_runtime_and_reader_say_the_same_of_verify() -> None:
     assert Runtime.verify.__annotations__ == Reader.verify.__annotations__
+
+
+async def test_a_fork_verifies_where_the_code_knows_the_run_by_its_id(path: Path, clock: TestClock) -> None:
+    module = Module("shop")
+
+    @module.event("asked")
+    class Asked(Event):
+        of: str
+
+    @module.reducer("order", state=State)
+    def order(state: State, event: Started[None] | Asked, ctx: ReduceContext) -> Reduced[State]:
+        return step(state, wait(Asked, match={"of": f"{ctx.run_id} at {ctx.seq}"}, id=f"w{ctx.seq}"))
+
+    async with runtime([module], path, clock) as rt:
+        run = await rt.start(order, run_id="o1")
+        await run.signal(Asked(of="o1 at 1"))
+        fork = await run.fork(1, "o2")
+        await fork.signal(Asked(of="o1 at 1"))
+        await fork.signal(Asked(of="o2 at 2"))
+        for run_id, records in (("o1", 2), ("o2", 3)):
+            found = await rt.verify(run_id)
+            assert (found.ok, found.records) == (True, records)
