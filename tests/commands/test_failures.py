@@ -62,6 +62,7 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:
         (("--store", "x.looms", "--app", "shop:module", "runs"), "did you mean 'modules'?"),
         (("--store", "x.looms", "--app", "shops:modules", "runs"), "there is no module 'shops'"),
         (("--store", "x.looms", "retry", "o1"), "RUN:SEQ:INDEX"),
+        (("--store", "x.looms", "replay", "o1"), "which event?"),
     ],
 )
 def test_what_cannot_be_meant_is_told_with_code_2(args: tuple[str, ...], told: str) -> None:
@@ -75,7 +76,6 @@ def test_what_cannot_be_meant_is_told_with_code_2(args: tuple[str, ...], told: s
         ("runs", "--limit", "0"),
         ("runs", "--limit", "x"),
         ("runs", "--status", "lost"),
-        ("replay", "o1"),
         ("show",),
         ("show", "a", "b"),
         ("runs", "--nope"),
