@@ -19,6 +19,7 @@ from looms.actors.errors import (
 from looms.actors.publishing import Published
 from looms.actors.retention import Retention
 from looms.actors.service import Receipt
+from looms.outstanding import OutstandingEffect
 from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
 from looms.reducers.effects import Effect, EffectContext, Retry
@@ -115,6 +116,7 @@ __all__ = [
     "MailboxFull",
     "Module",
     "ModuleError",
+    "OutstandingEffect",
     "Projection",
     "Published",
     "Reader",

@@ -16,6 +16,7 @@ from looms.actors.followers import Followers, NextCommit
 from looms.commits import read_commits
 from looms.exporting import chosen, export
 from looms.listing import list_runs
+from looms.outstanding import OutstandingEffect, list_effects
 from looms.reducers.definitions import Definition
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
@@ -92,6 +93,10 @@ class Reader:
     def commits(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Commit]:
         """Everything that was recorded, commit by commit; as ``Runtime.commits``."""
         return read_commits(self, after, follow)
+
+    def effects(self, run_id: str | None = None) -> AsyncIterator[OutstandingEffect]:
+        """The effects that are outstanding; as ``Runtime.effects``."""
+        return list_effects(self, run_id)
 
     async def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; as ``Runtime.verify``.

@@ -22,6 +22,7 @@ from looms.commits import read_commits
 from looms.exporting import chosen, export
 from looms.importing import Import, Wanted
 from looms.listing import list_runs
+from looms.outstanding import OutstandingEffect, list_effects
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
 from looms.reducers.events import Event
@@ -225,6 +226,20 @@ class Runtime:
             follow: go on with the commits from now on.
         """
         return read_commits(self, after, follow)
+
+    def effects(self, run_id: str | None = None) -> AsyncIterator[OutstandingEffect]:
+        """The effects that are outstanding, by run and then oldest first: attempts, last error, next time.
+
+        Errors are raised by the iteration, but for an id that is none.
+
+        Args:
+            run_id: those of this run; all without.
+
+        Raises:
+            UnknownRun: there is no such run.
+            InvalidInput: no run could have that id.
+        """
+        return list_effects(self, run_id)
 
     async def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, record by record, and say where it would decide otherwise.

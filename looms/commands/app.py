@@ -11,6 +11,7 @@ import typer
 from looms.commands.cancel import cancel, delete, resume
 from looms.commands.demo import demo
 from looms.commands.diff import diff
+from looms.commands.effects import effects
 from looms.commands.events import events
 from looms.commands.export import export
 from looms.commands.fork import fork
@@ -36,6 +37,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
         "replay": replay,
         "diff": diff,
         "snapshots": snapshots,
+        "effects": effects,
         "verify": verify,
     },
     "Drive": {"start": start, "signal": signal, "publish": publish, "fork": fork},

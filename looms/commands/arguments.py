@@ -2,12 +2,27 @@
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 import typer
 
 from looms.commands.settings import UsageError
+from looms.reducers.errors import closest
+from looms.snapshots import heads
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """What reads an option that is one of these words."""
+
+    def read(given: str) -> str:
+        if given not in words:
+            raise typer.BadParameter(f"{given!r}; give one of {', '.join(words)}{closest(given, words)}")
+        return given
+
+    return read
+
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id.", show_default=False)]
 TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="An event's registered name: module.name.")]
@@ -17,6 +32,12 @@ PayloadOption = Annotated[
 ]
 KeyOption = Annotated[
     str | None, typer.Option("--key", metavar="KEY", help="Idempotency key: the second time, nothing is appended.")
+]
+StatusOption = Annotated[
+    str | None,
+    typer.Option(
+        parser=one_of(*heads.STATUSES), metavar="STATUS", help=f"Only runs that are so: {', '.join(heads.STATUSES)}."
+    ),
 ]
 
 AROUND = 20  # characters of the text to show on each side of a mistake

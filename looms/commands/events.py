@@ -10,6 +10,7 @@ from looms.commands.plain import plain_record
 from looms.commands.record_view import record_row
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
+from looms.reducers.errors import closest
 
 
 async def events(
@@ -23,9 +24,10 @@ async def events(
     """Print the log of a run, oldest first."""
     if to is not None and first > to:
         raise UsageError(f"--from {first} is behind --to {to}")
-    shown = 0
+    shown, seen = 0, set()
     async with session.reader() as reader:
         async for record in reader.run(session.id(run)).events(after=first - 1, to=to, follow=follow):
+            seen.add(record.type)
             if type and record.type not in type:
                 continue
             shown += 1
@@ -36,4 +38,11 @@ async def events(
             if follow:
                 session.out.flush()
     if not shown and not session.out.json:
-        session.out.show("No such events. The whole log: looms events RUN, without --from, --to and --type.")
+        hints = [closest(one, seen | known(session)) for one in type or () if one not in seen]
+        hint = next(filter(None, hints), ".")
+        session.out.show(f"No such events{hint} The whole log: looms events RUN, without --from, --to and --type.")
+
+
+def known(session: Session) -> set[str]:
+    """The events of the application, by name."""
+    return {name for module in session.modules for name in module.events}

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from looms import Exported
-from looms.commands.runs import Status
+from looms.commands.arguments import StatusOption
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
 from looms.commands.texts import named, printable
@@ -25,7 +25,7 @@ async def export(
     session: Session,
     run: RunsArgument = None,
     definition: Annotated[str | None, typer.Option(metavar="NAME", help="Only runs of this definition.")] = None,
-    status: Annotated[Status | None, typer.Option(help="Only runs that are so.")] = None,
+    status: StatusOption = None,
     output: OutputOption = None,
 ) -> None:
     """Write runs as lines of JSON, for `looms import`: their records, and all that is outstanding."""
@@ -37,7 +37,7 @@ async def export(
             output if output is not None else session.out.binary,
             ids,
             definition=definition,
-            status=status.value if status else None,
+            status=status,
         )
     if output is not None:
         _tell(session, output, done)

@@ -2,46 +2,35 @@
 
 import time
 from collections.abc import AsyncIterator
-from enum import StrEnum
 from typing import Annotated, TypeVar
 
 import typer
 from rich.table import Table
 
 from looms import RunSummary
+from looms.commands.arguments import StatusOption
 from looms.commands.moments import age
 from looms.commands.plain import plain
 from looms.commands.session import Session
 from looms.commands.styles import STATUS, table
 from looms.commands.texts import word
 from looms.reducers.errors import closest
+from looms.snapshots import heads
 
 T = TypeVar("T")
 
 BATCH = 500  # rows; a table is laid out as a whole, and a store may hold a million runs
 
 
-class Status(StrEnum):
-    """What a run may be."""
-
-    running = "running"
-    waiting = "waiting"
-    suspended = "suspended"
-    completed = "completed"
-    failed = "failed"
-    cancelled = "cancelled"
-
-
 async def runs(
     session: Session,
     definition: Annotated[str | None, typer.Option(metavar="NAME", help="Only runs of this definition.")] = None,
-    status: Annotated[Status | None, typer.Option(help="Only runs that are so.")] = None,
+    status: StatusOption = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many.")] = None,
 ) -> None:
     """List the runs of the store."""
-    wanted = status.value if status else None
     async with session.reader() as reader:
-        found = reader.runs(definition=definition, status=wanted, limit=limit)
+        found = reader.runs(definition=definition, status=status, limit=limit)
         if session.out.json:
             async for summary in found:
                 session.out.line(plain(summary))
@@ -50,8 +39,10 @@ async def runs(
         async for batch in batches(found, BATCH):
             session.out.show(listed(batch, header=not shown))
             shown += len(batch)
+        with reader.view() as view:
+            names = heads.definition_names(view)
     if not shown:
-        session.out.show(nothing(session, definition, wanted))
+        session.out.show(nothing(session, names, definition, status))
 
 
 def listed(summaries: list[RunSummary], *, header: bool = True) -> Table:
@@ -70,11 +61,11 @@ def listed(summaries: list[RunSummary], *, header: bool = True) -> Table:
     return rows
 
 
-def nothing(session: Session, definition: str | None, status: str | None) -> str:
+def nothing(session: Session, stored: list[str], definition: str | None, status: str | None) -> str:
     """What to tell where there is no run."""
     if definition is None and status is None:
         return f"{session.store} holds no runs yet. Start one: looms start DEFINITION --input JSON"
-    names = [name for module in session.modules for name in module.definitions]
+    names = [*stored, *(name for module in session.modules for name in module.definitions)]
     hint = closest(definition, names) if definition and definition not in names else ""
     of = f" of {definition}" if definition else ""
     being = f" that is {status}" if status else ""

@@ -1,21 +1,13 @@
 """`looms start`, `looms signal`, `looms publish`: what drives runs, through the running host where there is one."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from looms.commands.arguments import KeyOption, PayloadOption, RunArgument, TypeArgument, json_value
+from looms.commands.arguments import KeyOption, PayloadOption, RunArgument, TypeArgument, json_value, one_of
 from looms.commands.plain import plain
 from looms.commands.session import Session
 from looms.commands.texts import named
-
-
-class Exists(StrEnum):
-    """What to do when there is a run of that id."""
-
-    error = "error"
-    return_ = "return"
 
 
 async def start(
@@ -23,13 +15,18 @@ async def start(
     definition: Annotated[str, typer.Argument(metavar="DEFINITION", help="Its full name: module.name.")],
     input: Annotated[str, typer.Option(metavar="JSON", help="What it starts with; - reads it from stdin.")] = "null",
     run_id: Annotated[str | None, typer.Option(metavar="RUN", help="Its id; else one is made.")] = None,
-    exists: Annotated[Exists, typer.Option(help="What to do if that run is there already.")] = Exists.error,
+    exists: Annotated[
+        str,
+        typer.Option(
+            parser=one_of("error", "return"), metavar="[error|return]", help="What to do if that run is there already."
+        ),
+    ] = "error",
 ) -> None:
     """Start a run, and print its id."""
     given = json_value(input, "--input")
     wanted = None if run_id is None else session.id(run_id)
     async with session.driver(new=True) as driver:
-        started = await driver.start(definition, given, run_id=wanted, exists=exists.value)
+        started = await driver.start(definition, given, run_id=wanted, exists=exists)
     if session.out.json:
         session.out.line({"run_id": started})
     else:

@@ -12,8 +12,8 @@ import typer
 
 from looms import Reader, RunSummary, UnknownRun
 from looms.commands.application import sources
+from looms.commands.arguments import StatusOption
 from looms.commands.progress import Bar
-from looms.commands.runs import Status
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
 from looms.commands.texts import printable
@@ -32,7 +32,7 @@ async def verify(
         list[str] | None, typer.Argument(metavar="RUN", help="Runs' ids; without, all runs.", show_default=False)
     ] = None,
     definition: Annotated[str | None, typer.Option(metavar="NAME", help="Only runs of this definition.")] = None,
-    status: Annotated[Status | None, typer.Option(help="Only runs that are so.")] = None,
+    status: StatusOption = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes at work; without, one for each core.")
     ] = None,
@@ -53,7 +53,7 @@ async def verify(
     def chosen(reader: Reader) -> AsyncIterator[RunSummary]:
         if run:
             return _named(reader, [session.id(id) for id in run])
-        return reader.runs(definition=definition, status=status.value if status else None)
+        return reader.runs(definition=definition, status=status)
 
     async with session.reader() as reader:
         with VerifyFile(resume, session.store, sources(imported)) if resume else nullcontext() as file:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import IO, Any, Self
 
+from looms.outstanding import OutstandingEffect
 from looms.reader import Reader
 from looms.reducers.definitions import Definition
 from looms.summaries import Commit, Exported, RunSummary
@@ -51,6 +52,10 @@ class SyncReader:
     def commits(self, *, after: int = 0, follow: bool = False) -> Iterator[Commit]:
         """Everything that was recorded; with ``follow`` the next commit is waited for. See ``Reader.commits``."""
         return Items(self._loop, self._reader.commits(after=after, follow=follow))
+
+    def effects(self, run_id: str | None = None) -> Iterator[OutstandingEffect]:
+        """The effects that are outstanding; see ``Reader.effects``."""
+        return Items(self._loop, self._reader.effects(run_id))
 
     def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; see ``Reader.verify``."""

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
 from looms.actors.publishing import Published
+from looms.outstanding import OutstandingEffect
 from looms.reducers.definitions import Definition
 from looms.reducers.events import Event
 from looms.reducers.state import State
@@ -103,6 +104,10 @@ class SyncRuntime:
     def commits(self, *, after: int = 0, follow: bool = False) -> Iterator[Commit]:
         """Everything that was recorded; with ``follow`` the next commit is waited for. See ``Runtime.commits``."""
         return Items(self._loop, self._runtime.commits(after=after, follow=follow))
+
+    def effects(self, run_id: str | None = None) -> Iterator[OutstandingEffect]:
+        """The effects that are outstanding; see ``Runtime.effects``."""
+        return Items(self._loop, self._runtime.effects(run_id))
 
     def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; see ``Runtime.verify``."""
