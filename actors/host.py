@@ -6,7 +6,7 @@ the group is on disk, the sender is answered and what the turn asked for begins.
 
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -265,12 +265,15 @@ class Host:
         """
         after: tuple[int, int, int] | None = None
         run = 0
+        lost: Counter[str] = Counter()
         with self.store.view() as view:
             while places := effect_rows.places(view, after):
                 for place in places:
                     with _left_out_if_damaged():
                         head, row = heads.head(view, place[0]), effect_rows.get(view, place)
-                        if head is not None and row is not None:
+                        if row is not None and row.effect not in self.code.effects:
+                            lost[row.effect] += 1
+                        elif head is not None and row is not None:
                             id = effect_rows.id_of(head, *place[1:])
                             self.dispatcher.begin(id, head.run_id, place[0], place[1:], interrupted(row))
                 after = places[-1]
@@ -281,6 +284,9 @@ class Host:
                         if head is not None and head.status != "suspended":
                             self.wake(head.run_id)
                 run = numbers[-1]
+        for effect, count in lost.items():
+            reason = f"{self.code.no_effect(effect)}; it stays outstanding until it is back"
+            logs.warning("effect missing", effect=effect, outstanding=count, reason=reason)
 
 
 @contextmanager

@@ -171,7 +171,9 @@ async def test_an_effect_whose_module_is_gone_stays_outstanding_and_runs_when_it
         await run.retry_effect("d1:1:0")
         await run.signal(Done(what="by the way"))
         await clock.advance(1_000)
-        assert said(logged, "no such effect") == [{"effect": "errands.run", "effect_id": "d1:1:0"}]
+        (told,) = said(logged, "effect missing")
+        assert (told["effect"], told["outstanding"]) == ("errands.run", 1)
+        assert "errands.run is an effect of" in told["reason"]
     async with runtime(modules, path, clock) as rt:
         await clock.advance(0)
         assert tried == [("d1:1:0", 1), ("d1:1:0", 2)]
