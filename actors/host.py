@@ -30,6 +30,7 @@ from looms.actors.options import Options
 from looms.actors.removals import Removals
 from looms.actors.retention import Retention
 from looms.actors.retiring import Retiring
+from looms.actors.thinning import Thinning
 from looms.actors.timers import Timers
 from looms.reducers.errors import ModuleError
 from looms.reducers.folded import EffectKey
@@ -73,7 +74,9 @@ class Host:
         self.removals = Removals(store, clock, self.committer.add)
         self.importing = Importing(code, clock, self.removals)
         self.forking = Forking(self.committer.add, self.removals)
-        self.retiring = Retiring(store, clock, options.retention or Retention(), self.committer.add)
+        retention = options.retention or Retention()
+        self.retiring = Retiring(store, clock, retention, self.committer.add)
+        self.thinning = Thinning(store, clock, retention, self.committer.add)
         self.open = False
         self.activity = 0  # grows with all that happens: whoever waits for quiet compares
 
@@ -94,7 +97,7 @@ class Host:
         tasks.start_soon(self.committer.run)
         tasks.start_soon(self.removals.run)
         if self.options.drives:
-            for task in (self.dispatcher.run, self.timers.run, self.retiring.run):
+            for task in (self.dispatcher.run, self.timers.run, self.retiring.run, self.thinning.run):
                 tasks.start_soon(task)
 
     def close(self) -> None:

@@ -68,6 +68,14 @@ class DeleteEnded(msgspec.Struct, frozen=True, tag_field="request", tag="delete_
     numbers: list[int]
 
 
+class ThinSnapshots(msgspec.Struct, frozen=True, tag_field="request", tag="thin_snapshots"):
+    """Delete snapshots of a run that are older than a moment, so that one in so many records is left."""
+
+    number: int
+    before: int
+    every: int
+
+
 class UntilRemoved(msgspec.Struct, frozen=True, tag_field="request", tag="until_removed"):
     """Answer when nothing is left of all that was deleted so far."""
 
@@ -148,6 +156,7 @@ Request: TypeAlias = (
     | ResumeRun
     | DeleteRun
     | DeleteEnded
+    | ThinSnapshots
     | UntilRemoved
     | ImportRuns
     | DropImport

@@ -28,6 +28,7 @@ from looms.actors.requests import (
     SettleEffect,
     SignalRun,
     StartRun,
+    ThinSnapshots,
     UntilRemoved,
     unpack_request,
 )
@@ -159,6 +160,8 @@ def ask(service: Service, host: Host, request: Request) -> Call[Any]:
             return service.import_runs(request)
         case DropImport(going_on=going_on):
             return service.drop_import(going_on)
+        case ThinSnapshots(number=number, before=before, every=every):
+            return service.thin_snapshots(number, before, every)
         case UntilRemoved():
             return service.until_removed()
         case RetryEffect(run_id=run_id, effect_id=effect_id):

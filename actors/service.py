@@ -21,6 +21,7 @@ from looms.actors.requests import ImportRuns
 from looms.actors.retiring import delete
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
+from looms.actors.thinning import LIMIT, thin
 from looms.actors.turns import refusal, resume, take_turn
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
@@ -50,6 +51,13 @@ class Deleted(msgspec.Struct, frozen=True):
 
     runs: int
     damaged: list[int]
+
+
+class Thinned(msgspec.Struct, frozen=True):
+    """How many snapshots were deleted, and whether that was all."""
+
+    snapshots: int
+    complete: bool
 
 
 class Service:
@@ -167,6 +175,15 @@ class Service:
     def drop_import(self, going_on: int) -> Call[None]:
         """Ask for what is there of a run to be removed, of which a part was imported."""
         return self._once(lambda group: self._host.importing.drop_number(going_on))
+
+    def thin_snapshots(self, number: int, before: int, every: int) -> Call[Thinned]:
+        """Ask for some old snapshots of a run to be deleted."""
+
+        def thin_some(group: Group) -> Thinned:
+            gone = thin(group, number, before, every)
+            return Thinned(len(gone), len(gone) < LIMIT)
+
+        return self._once(thin_some, urgent=True)
 
     def until_removed(self) -> Call[None]:
         """Ask to be told when nothing is left of all that was deleted so far."""

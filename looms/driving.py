@@ -33,13 +33,14 @@ from looms.actors.requests import (
     SettleEffect,
     SignalRun,
     StartRun,
+    ThinSnapshots,
     UntilRemoved,
     error_of,
     pack_request,
     unpack_reply,
 )
 from looms.actors.requests_served import ask
-from looms.actors.service import Deleted, Receipt, Service
+from looms.actors.service import Deleted, Receipt, Service, Thinned
 from looms.actors.serving import serve
 from looms.reducers.errors import LoomsError, ModuleError
 from looms.reducers.modules import Module
@@ -117,6 +118,10 @@ class Driver:
     async def delete_ended(self, numbers: list[int]) -> Deleted:
         """Remove runs by their numbers, of those that are there and over."""
         return msgspec.convert(await self._ask(DeleteEnded(numbers)), Deleted)
+
+    async def thin_snapshots(self, number: int, before: int, every: int) -> Thinned:
+        """Delete some old snapshots of a run."""
+        return msgspec.convert(await self._ask(ThinSnapshots(number, before, every)), Thinned)
 
     async def until_removed(self) -> None:
         """Return when nothing is left of all that was deleted so far."""

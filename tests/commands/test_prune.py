@@ -14,6 +14,7 @@ from looms import Runtime, StoreFull
 from tests.commands.command import lines, run
 from tests.commands.shop import Noted, PlaceOrder, modules, order
 from tests.commands.test_driving import hosting
+from tests.looms.shop import MODULES, OPEN, Paid, till
 
 OVER = ("prune", "--finished-older", "0s")
 
@@ -46,7 +47,7 @@ def test_runs_that_are_over_go_and_it_is_told_what_that_freed(
 
 
 def letting_go(tended: tuple[str | Path, ...]) -> None:
-    assert lines(*tended, *OVER, "--dry-run") == [{"runs": 10, "records": 30, "dry_run": True}]
+    assert lines(*tended, *OVER, "--dry-run") == [{"runs": 10, "records": 30, "snapshots": 0, "dry_run": True}]
     assert lines(*tended, *OVER, "--yes", "--definition", "shop.parcel")[0]["runs"] == 0
     assert len(ids(tended)) == 11
     (told,) = lines(*tended, *OVER, "--yes")
@@ -109,3 +110,24 @@ def test_a_full_store_is_emptied_through_its_host(tmp_path: Path) -> None:
             assert await fill(runtime, "b") > first // 2
 
     anyio.run(story)
+
+
+def test_snapshots_are_thinned_and_it_is_told_how_many(tmp_path: Path) -> None:
+    path = tmp_path / "store.looms"
+
+    async def fill() -> None:
+        async with Runtime(path, modules=MODULES, snapshot_every=1, durability="relaxed") as runtime:
+            till_run = await runtime.start(till, OPEN, run_id="t")
+            for n in range(40):
+                await till_run.signal(Paid(amount=n))
+
+    anyio.run(fill)
+    thinning = ("--store", path, "prune", "--snapshots-older", "0s", "--keep-every", "10")
+    before = lines("--store", path, "snapshots", "t")
+    (would,) = lines(*thinning, "--dry-run")
+    (told,) = lines(*thinning, "--yes")
+    assert told["snapshots"] == would["snapshots"] > 20
+    after = lines("--store", path, "snapshots", "t")
+    assert (after[-1], len(after)) == (before[-1], len(before) - told["snapshots"])
+    done = run(*thinning, "--archive", tmp_path / "x")
+    assert done.returncode == 2
