@@ -94,11 +94,16 @@ def grace_timer(number: int, grace: Cancelling) -> TimerKey:
     return TimerKey(grace.due, number, grace.seq, GRACE)
 
 
-def _wait(batch: Batch, number: int, wait: OpenWait, counts: Counter[tuple[str, Shape]], by: int) -> None:
+def found_by(wait: OpenWait) -> list[tuple[str, Shape, bytes]]:
+    """What an open wait is found by: for each of its types, the shape that counts it and the hash it stands under."""
     shape, values = wait.shape()
-    for type in set(wait.types):
+    return [(type, shape, digest(type, shape, values)) for type in sorted(set(wait.types))]
+
+
+def _wait(batch: Batch, number: int, wait: OpenWait, counts: Counter[tuple[str, Shape]], by: int) -> None:
+    for type, shape, hash in found_by(wait):
         row = wait_rows.put if by > 0 else wait_rows.delete
-        row(batch, digest(type, shape, values), number, *wait.key)
+        row(batch, hash, number, *wait.key)
         counts[(type, shape)] += by
     if wait.due is not None:
         timer = timers.put if by > 0 else timers.delete

@@ -34,13 +34,13 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
     key: str | None = None
 
 
-_kept = msgspec.msgpack.Decoder(Kept)
+unpack_kept = msgspec.msgpack.Decoder(Kept).decode
 
 
 def keep(group: Group, kept: Kept) -> None:
     """Keep an event till its time is over."""
     n = retained.put(group.batch, msgspec.msgpack.encode(kept))
-    for hash in _hashes(kept):
+    for hash in hashes(kept):
         retained.index(group.batch, hash, n)
     timers.put(group.batch, TimerKey(kept.until, RUNTIME, n, 0))
     group.set_timer(kept.until)
@@ -61,9 +61,9 @@ def drop(group: Group, n: int) -> None:
     data = retained.get(group.reading, n)
     if data is None:
         return
-    kept = _kept.decode(data)
+    kept = unpack_kept(data)
     retained.delete(group.batch, n)
-    for hash in _hashes(kept):
+    for hash in hashes(kept):
         retained.unindex(group.batch, hash, n)
     timers.delete(group.batch, TimerKey(kept.until, RUNTIME, n, 0))
 
@@ -93,7 +93,7 @@ def take_for_new(group: Group, run_id: str) -> Iterator[Delivery]:
         return
     for n in retained.find(group.reading, _run_hash(run_id)):
         data = retained.get(group.reading, n)
-        kept = None if data is None else _kept.decode(data)
+        kept = None if data is None else unpack_kept(data)
         drop(group, n)
         if kept is not None and kept.until > group.now:
             yield Delivery(kept.letters, key=kept.key)
@@ -107,7 +107,7 @@ def _meeting(group: Group, wait: OpenWait) -> list[tuple[int, Kept]]:
         for hash in _hashes_of(kind, top):
             for n in retained.find(group.reading, hash):
                 data = retained.get(group.reading, n)
-                kept = None if data is None else _kept.decode(data)
+                kept = None if data is None else unpack_kept(data)
                 if kept and kept.until > group.now and _meets(kept.letters[0], kind, wait):
                     found[n] = kept
     return sorted(found.items())
@@ -134,7 +134,8 @@ def _meets(letter: Letter, kind: EventType[Any], wait: OpenWait) -> bool:
     return contains(payload, todays_match(wait.match, kind.called))
 
 
-def _hashes(kept: Kept) -> list[bytes]:
+def hashes(kept: Kept) -> list[bytes]:
+    """What a kept event is found by."""
     if kept.run_id is not None:
         return [_run_hash(kept.run_id)]
     letter = kept.letters[0]

@@ -20,6 +20,9 @@ from looms.actors.publishing import Published
 from looms.actors.retention import Retention
 from looms.actors.service import Receipt
 from looms.outstanding import OutstandingEffect
+from looms.care.checking import Checked, check
+from looms.care.findings import Finding
+from looms.care.repairing import Repaired, repair
 from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
 from looms.reducers.effects import Effect, EffectContext, Retry
@@ -93,6 +96,7 @@ __all__ = [
     "MINUTE",
     "CancelRequested",
     "Change",
+    "Checked",
     "ChildCancelled",
     "ChildCompleted",
     "ChildFailed",
@@ -108,6 +112,7 @@ __all__ = [
     "Event",
     "Exported",
     "Imported",
+    "Finding",
     "Instruction",
     "InvalidEvent",
     "InvalidInput",
@@ -125,6 +130,7 @@ __all__ = [
     "ReduceContext",
     "Reduced",
     "ReducerError",
+    "Repaired",
     "Replay",
     "Retention",
     "Retry",
@@ -169,6 +175,7 @@ __all__ = [
     "WrongThread",
     "cancel",
     "cancelled",
+    "check",
     "complete",
     "emit",
     "fail",
@@ -176,6 +183,7 @@ __all__ = [
     "open",
     "open_reader",
     "publish",
+    "repair",
     "replace",
     "signal",
     "sleep",

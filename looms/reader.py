@@ -13,6 +13,8 @@ from looms.actors.clock import SystemClock
 from looms.actors.doorbell import ring
 from looms.actors.errors import RuntimeClosed
 from looms.actors.followers import Followers, NextCommit
+from looms.care.aside import aside
+from looms.care.checking import Checked, checked
 from looms.commits import read_commits
 from looms.exporting import chosen, export
 from looms.listing import list_runs
@@ -137,6 +139,18 @@ class Reader:
             OSError: the file cannot be written.
         """
         return await export(self, target, chosen(run_ids, definition, status), SystemClock().now(), progress)
+
+    async def check(self, *run_ids: str) -> Checked:
+        """Check the store: every table against the log, in a worker thread. `looms.check` is the same without a loop.
+
+        Args:
+            run_ids: those runs alone; the whole store without.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        self.view().close()
+        return await aside(lambda step: checked(self, run_ids, self._code, step=step))
 
     @property
     def code(self) -> Registry | None:

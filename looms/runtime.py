@@ -18,6 +18,8 @@ from looms.actors.retention import Retention
 from looms.actors.run_ids import new_run_id
 from looms.actors.service import Service
 from looms.actors.serving import serve
+from looms.care.aside import aside
+from looms.care.checking import Checked, checked
 from looms.commits import read_commits
 from looms.exporting import chosen, export
 from looms.importing import Import, Wanted
@@ -314,6 +316,18 @@ class Runtime:
             return await ask(Service(host), host, request).result()
 
         return await Import(wanted, asked, self.view, progress).run(source)
+
+    async def check(self, *run_ids: str) -> Checked:
+        """Check the store: every table against the log, in a worker thread. `looms.check` is the same without a loop.
+
+        Args:
+            run_ids: those runs alone; the whole store without.
+
+        Raises:
+            UnknownRun: there is no such run.
+        """
+        store = self.host.store
+        return await aside(lambda step: checked(store, run_ids, self._code, step=step))
 
     @property
     def host(self) -> Host:

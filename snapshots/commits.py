@@ -13,7 +13,16 @@ _turns = msgspec.msgpack.Decoder(tuple[Turn, ...])
 def page(reading: Reading, after: int = 0, limit: int = 256) -> list[tuple[int, tuple[Turn, ...]]]:
     """Return at most `limit` (number, turns), those with a number greater than `after`."""
     rows = reading.scan(COMMITS, u64(after + 1), limit=limit)
-    return [(read_u64(key), decode(_turns, COMMITS, key, body, reading)) for key, body in rows]
+    return [(read_u64(key), turns(reading, key, body)) for key, body in rows]
+
+
+def turns(reading: Reading, key: bytes, body: bytes) -> tuple[Turn, ...]:
+    """Return the turns that a row holds.
+
+    Raises:
+        StoreFormatError: it holds something else.
+    """
+    return decode(_turns, COMMITS, key, body, reading)
 
 
 def last(reading: Reading) -> int:

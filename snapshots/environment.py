@@ -26,6 +26,7 @@ from looms.snapshots.folder import Found
 from looms.snapshots.formats import prepared_tables
 from looms.snapshots.lock import keep_hosts_out
 from looms.snapshots.room import Room
+from looms.snapshots.seals import seal
 from looms.snapshots.tables import Table
 from looms.snapshots.translation import NOT_ALLOWED, means, translated, translating
 from looms.snapshots.view import Handles, View
@@ -232,6 +233,21 @@ class Environment:
                     _apply(txn, shared.handles, change, self.path)
             if self._sync_after:
                 shared.lmdb.sync(True)
+
+    def put_right(self, changes: Sequence[tuple[Table, bytes, bytes | None]]) -> None:
+        """Put and delete (None) rows wherever they are, in one transaction: for repairs, by who has the writer's lock.
+
+        Raises:
+            StoreFull, StoreClosed, StoreError: as for `write`.
+        """
+        shared = self._usable()
+        with self._translating("repairing"), shared.lmdb.begin(write=True) as txn:
+            shared.room.require(txn, shared.handles, sum(len(body or b"") for _, _, body in changes), urgent=True)
+            for table, key, body in changes:
+                if body is None:
+                    txn.delete(key, b"", shared.handles[table])
+                else:
+                    txn.put(key, seal(table, key, body) if table.valued else b"", db=shared.handles[table])
 
     def clear_stale_readers(self) -> int:
         """Free the reader slots of processes that died, and with them the pages they pinned. Return how many."""

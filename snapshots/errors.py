@@ -41,6 +41,7 @@ class StoreFormatError(StoreError):
         key: the row's key as it is stored, or None.
         run: the run's number, where the key has one.
         seq: the sequence number, where the key has one.
+        why: what is wrong with the row, without where it is and what to do; or None.
     """
 
     def __init__(
@@ -51,9 +52,11 @@ class StoreFormatError(StoreError):
         key: bytes | None = None,
         run: int | None = None,
         seq: int | None = None,
+        why: str | None = None,
     ) -> None:
         super().__init__(message)
         self.table = table
         self.key = key
         self.run = run
         self.seq = seq
+        self.why = why

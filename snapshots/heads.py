@@ -81,10 +81,15 @@ def put(batch: Batch, old: Head | None, new: Head) -> None:
         batch.put(IDS, new.run_id.encode(), u64(new.number))
     if old is None or old.status != new.status or old.definition != new.definition:
         if old is not None:
+<<<<<<< HEAD
             _unlist(batch, old)
         batch.put(LISTING, _listing(new))
         if new.status in FINISHED:
             batch.put(ENDED, _ended(new))
+=======
+            batch.delete(LISTING, listing(old))
+        batch.put(LISTING, listing(new))
+>>>>>>> 25724f1 (Check every table against the log, and rebuild what the log tells)
     batch.put(RUNS, u64(new.number), encode(new))
 
 
@@ -96,7 +101,11 @@ def put_hidden(batch: Batch, head: Head) -> None:
 def hide(batch: Batch, head: Head) -> None:
     """Make a run impossible to find, by id, number or in lists; its id is free again."""
     batch.delete(IDS, head.run_id.encode())
+<<<<<<< HEAD
     _unlist(batch, head)
+=======
+    batch.delete(LISTING, listing(head))
+>>>>>>> 25724f1 (Check every table against the log, and rebuild what the log tells)
     put_hidden(batch, head)
 
 
@@ -179,6 +188,7 @@ def _listed(reading: Reading, definition: str, status: str, first: int) -> Itera
         yield read_u64(key, len(prefix))
 
 
+<<<<<<< HEAD
 def _unlist(batch: Batch, head: Head) -> None:
     batch.delete(LISTING, _listing(head))
     if head.status in FINISHED:
@@ -190,6 +200,14 @@ def _ended(head: Head) -> bytes:
 
 
 def _listing(head: Head) -> bytes:
+=======
+def listing(head: Head) -> bytes:
+    """Return the key of a run's row in the listing.
+
+    Raises:
+        ValueError: a definition with NUL in its name.
+    """
+>>>>>>> 25724f1 (Check every table against the log, and rebuild what the log tells)
     name = head.definition.encode()
     if b"\0" in name:
         raise ValueError(f"the definition {head.definition!r} has NUL in its name")

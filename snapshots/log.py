@@ -67,6 +67,12 @@ def page(
     return found
 
 
+def position(reading: Reading, head: Head, seq: int) -> int | None:
+    """Return where in the log a record is; None when no extent of its run says so."""
+    found = next(_from(reading, head, seq), None) if 1 <= seq <= head.seq else None
+    return found.position if found is not None and found.seq == seq else None
+
+
 def remains(reading: Reading, head: Head) -> Iterator[tuple[Table, bytes]]:
     """Iterate over the rows of a run's records that are there, also when many are deleted already.
 

@@ -26,12 +26,12 @@ def delete(batch: Batch, n: int) -> None:
 
 def index(batch: Batch, hash: bytes, n: int) -> None:
     """Make a kept event findable by a hash."""
-    batch.put(RETAINED_INDEX, _key(hash, n))
+    batch.put(RETAINED_INDEX, index_key(hash, n))
 
 
 def unindex(batch: Batch, hash: bytes, n: int) -> None:
     """Make a kept event no longer findable by a hash."""
-    batch.delete(RETAINED_INDEX, _key(hash, n))
+    batch.delete(RETAINED_INDEX, index_key(hash, n))
 
 
 def find(reading: Reading, hash: bytes, limit: int | None = None) -> list[int]:
@@ -44,7 +44,8 @@ def page(reading: Reading, after: int = 0, limit: int = 256) -> list[tuple[int, 
     return [(read_u64(key), event) for key, event in reading.scan(RETAINED, u64(after + 1), limit=limit)]
 
 
-def _key(hash: bytes, n: int) -> bytes:
+def index_key(hash: bytes, n: int) -> bytes:
+    """Return the key of the row by which a kept event is found under a hash."""
     if len(hash) != HASH:
         raise ValueError(f"a hash has {HASH} bytes, and this one {len(hash)}")
     return hash + u64(n)

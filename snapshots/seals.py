@@ -74,4 +74,5 @@ def damaged(table: Table, key: bytes, path: str, what: str) -> StoreFormatError:
         key=key,
         run=run if isinstance(run, int) else None,
         seq=seq if isinstance(seq, int) else None,
+        why=what,
     )

@@ -29,15 +29,15 @@ def change(reading: Reading, batch: Batch, type: str, paths: Paths, by: int) -> 
     Raises:
         ValueError: there would be fewer than none.
     """
-    key = _key(type, paths)
-    body = reading.get(SHAPES, key)
-    count = by + (0 if body is None else decode(_shape, SHAPES, key, body, reading).count)
+    at = key(type, paths)
+    body = reading.get(SHAPES, at)
+    count = by + (0 if body is None else decode(_shape, SHAPES, at, body, reading).count)
     if count < 0:
         raise ValueError(f"{reading.path}: {count} open waits for {type!r} on {paths}: more were closed than opened")
     if count:
-        batch.put(SHAPES, key, encode(ShapeRow(type, paths, count)))
+        batch.put(SHAPES, at, encode(ShapeRow(type, paths, count)))
     elif body is not None:
-        batch.delete(SHAPES, key)
+        batch.delete(SHAPES, at)
     return count
 
 
@@ -53,6 +53,7 @@ def of_type(reading: Reading, type: str) -> list[ShapeRow]:
     return [decode(_shape, SHAPES, key, body, reading) for key, body in rows]
 
 
-def _key(type: str, paths: Paths) -> bytes:
+def key(type: str, paths: Paths) -> bytes:
+    """Return the key of a shape's row."""
     # A path's elements keep their kind in MessagePack: ("1",) and (1,) are different shapes.
     return type.encode() + b"\0" + blake2b(encode(paths), digest_size=16).digest()

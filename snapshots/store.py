@@ -15,6 +15,7 @@ from looms.snapshots.lock import WriterLock
 from looms.snapshots.packing import read_u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Counters, decode
+from looms.snapshots.seals import damaged
 from looms.snapshots.tables import COMMITS, LOG, META, Table
 from looms.snapshots.view import View
 
@@ -115,8 +116,11 @@ class Store:
 def _frontier(reading: Reading) -> Frontier:
     """Return where the numbering of a store stands."""
     body = reading.get(META, COUNTERS)
+    commit = _next(reading, COMMITS)
+    if body is None and commit > 1:
+        raise damaged(META, COUNTERS, reading.path, "the next numbers to give out are missing")
     counters = Counters() if body is None else decode(_counters, META, COUNTERS, body, reading)
-    return Frontier(counters, max(counters.position, _next(reading, LOG)), _next(reading, COMMITS))
+    return Frontier(counters, max(counters.position, _next(reading, LOG)), commit)
 
 
 def _next(reading: Reading, table: Table) -> int:

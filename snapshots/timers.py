@@ -19,17 +19,17 @@ class TimerKey(msgspec.Struct, frozen=True):
 
 def put(batch: Batch, timer: TimerKey) -> None:
     """Set a timer. What was due before 1970 is due at 0."""
-    batch.put(TIMERS, _key(timer))
+    batch.put(TIMERS, key(timer))
 
 
 def delete(batch: Batch, timer: TimerKey) -> None:
     """Delete a timer, also one that is not there."""
-    batch.delete(TIMERS, _key(timer))
+    batch.delete(TIMERS, key(timer))
 
 
 def is_set(reading: Reading, timer: TimerKey) -> bool:
     """Return whether there is such a timer."""
-    return reading.get(TIMERS, _key(timer)) is not None
+    return reading.get(TIMERS, key(timer)) is not None
 
 
 def first_due(reading: Reading, after: int = -1) -> int | None:
@@ -48,5 +48,6 @@ def due(reading: Reading, upto: int, limit: int = 1_000) -> list[TimerKey]:
     ]
 
 
-def _key(timer: TimerKey) -> bytes:
+def key(timer: TimerKey) -> bytes:
+    """Return the key of a timer's row."""
     return u64(max(timer.due, 0)) + place(timer.run, timer.seq, timer.index)

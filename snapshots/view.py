@@ -13,7 +13,7 @@ from typing import Protocol, Self, cast
 
 import lmdb
 
-from looms.snapshots.errors import StoreClosed, StoreError
+from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError
 from looms.snapshots.seals import check_key, damaged, unseal, unseal_all
 from looms.snapshots.tables import Table
 
@@ -99,6 +99,17 @@ class View:
             del found[bisect_left(found, high, key=itemgetter(0)) :]
         return self._bodies(table, found)
 
+    def rows(
+        self, table: Table, low: bytes = b"", high: bytes | None = None, limit: int = 256
+    ) -> list[tuple[bytes, bytes | StoreFormatError]]:
+        """Return what `page` would, with what is wrong with a damaged row in place of its body."""
+        try:
+            with self._txn.cursor(self._handles[table]) as cursor:
+                found = list(_between(cursor, low, high, reverse=False, limit=limit))
+        except lmdb.Error as error:
+            raise self._owner.translated(error, f"reading table {table.name!r}") from error
+        return [(key, self._body_or_damage(table, key, value)) for key, value in found]
+
     def keys(
         self,
         table: Table,
@@ -132,6 +143,12 @@ class View:
         if value:
             raise damaged(table, key, self.path, "it has a value, and rows of this table have none")
         return value
+
+    def _body_or_damage(self, table: Table, key: bytes, value: bytes) -> bytes | StoreFormatError:
+        try:
+            return self._found(table, key, value)
+        except StoreFormatError as damage:
+            return damage
 
     def _bodies(self, table: Table, rows: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         if table.valued:

@@ -10,12 +10,12 @@ HASH = 16  # bytes
 
 def put(batch: Batch, hash: bytes, run: int, seq: int, index: int) -> None:
     """Note that a wait of a run, the one decided at (seq, index), is for what has this hash."""
-    batch.put(WAITS, _key(hash, run, seq, index))
+    batch.put(WAITS, key(hash, run, seq, index))
 
 
 def delete(batch: Batch, hash: bytes, run: int, seq: int, index: int) -> None:
     """Forget a wait."""
-    batch.delete(WAITS, _key(hash, run, seq, index))
+    batch.delete(WAITS, key(hash, run, seq, index))
 
 
 def find(reading: Reading, hash: bytes) -> list[tuple[int, int, int]]:
@@ -23,7 +23,8 @@ def find(reading: Reading, hash: bytes) -> list[tuple[int, int, int]]:
     return [read_place(key, HASH) for key in reading.keys(WAITS, hash, after(hash))]
 
 
-def _key(hash: bytes, run: int, seq: int, index: int) -> bytes:
+def key(hash: bytes, run: int, seq: int, index: int) -> bytes:
+    """Return the key of a wait's row."""
     if len(hash) != HASH:
         raise ValueError(f"the hash of a wait has {HASH} bytes, and this one {len(hash)}")
     return hash + place(run, seq, index)

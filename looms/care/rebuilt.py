@@ -1,0 +1,62 @@
+"""The head of a run, made anew from its log."""
+
+import msgspec
+
+from looms.care.findings import Mend
+from looms.reducers.entries import Entry
+from looms.reducers.errors import LoomsError
+from looms.snapshots import heads, history, rebuilding
+from looms.snapshots.packing import u64
+from looms.snapshots.rebuilding import Change
+from looms.snapshots.rows import Head, encode
+from looms.snapshots.tables import IDS, LISTING, RUNS
+from looms.snapshots.view import View
+
+
+def rebuilt(number: int) -> Mend:
+    """Make the head of a run anew; nothing where its id or its log are lost as well."""
+
+    def mend(view: View) -> list[Change]:
+        head, rows = rebuilding.head(view, number)
+        if head is None:
+            return rows
+        if head.status == heads.REMOVING:
+            return [*rows, (RUNS, u64(number), encode(head))]
+        told = _told(view, head)
+        if told is None:
+            return []
+        found_by: list[Change] = [(IDS, told.run_id.encode(), u64(number)), (LISTING, heads.listing(told), b"")]
+        return [*rows, (RUNS, u64(number), encode(told)), *found_by]
+
+    return mend
+
+
+def _told(view: View, head: Head) -> Head | None:
+    """A head with what the records tell of its run; without what nothing tells any more, None."""
+    first, last = _entry(view, head, 1), _entry(view, head, head.seq)
+    definition = head.definition or (first.more.kind if first else None)
+    if definition is None:
+        return None
+    head = msgspec.structs.replace(
+        head,
+        definition=definition,
+        status=head.status or "running",
+        started_at=first.row.at if first else 0,
+        updated_at=last.row.at if last else 0,
+    )
+    try:
+        run = history.load(view, head, None).run
+    except LoomsError:
+        return head  # what its listing said of it stands
+    return msgspec.structs.replace(
+        head,
+        status=run.status if head.status != "suspended" else head.status,
+        error=run.end.error if run.end else ("what it said is lost" if head.status == "suspended" else None),
+    )
+
+
+def _entry(view: View, head: Head, seq: int) -> Entry | None:
+    try:
+        return history.entry(view, head, seq, None)
+    except LoomsError:
+        return None

@@ -1,0 +1,99 @@
+"""Repairing a store: what the log, or another table, tells of a damaged row is put in its place.
+
+It is a check that mends what it finds, row by row, each in a transaction of its own: whatever ends it, what is left is
+a store that can be repaired again. Some damage hides other damage (what a run should have is not known as long as its
+head is lost), so it goes over the store until a round finds nothing more that it can mend.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+
+import msgspec
+
+from looms.care.checking import damages
+from looms.care.findings import Damage, Finding
+from looms.care.ledger import Ledger, Step
+from looms.snapshots import folder
+from looms.snapshots.environment import Environment
+from looms.snapshots.errors import StoreNotFound
+from looms.snapshots.folder import Found
+from looms.snapshots.lock import WriterLock
+
+ROUNDS = 8
+
+
+class Repaired(msgspec.Struct, frozen=True):
+    """What a repair has done.
+
+    Attributes:
+        runs, records, commits: how many were looked at.
+        repaired: what was wrong and is right now, in the order in which it was mended.
+        left: what is still wrong, since nothing in the store tells what should be there.
+    """
+
+    runs: int
+    records: int
+    commits: int
+    repaired: tuple[Finding, ...]
+    left: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong any more."""
+        return not self.left
+
+
+def repair(
+    path: str | os.PathLike[str],
+    *,
+    repaired: Callable[[Finding], None] | None = None,
+    step: Step | None = None,
+) -> Repaired:
+    """Check a store that has no host now, and put right what can be.
+
+    The log is never changed: a record that is lost stays lost, and its run says so at every call.
+
+    Args:
+        path: the store's folder.
+        repaired: is told of each finding that was put right.
+        step: is told now and then how many more rows were looked at.
+
+    Raises:
+        StoreInUse: it has a host.
+        StoreNotFound: there is no store.
+        StoreFormatError: it cannot be opened at all.
+        StoreFull, StoreError: the disk or the folder does not allow it.
+    """
+    name = os.fspath(path)
+    if folder.look(name) is not Found.STORE:
+        raise StoreNotFound(f"{name}: there is no store.")
+    with ExitStack() as stack:
+        stack.callback(WriterLock(name).close)
+        environment = stack.enter_context(closing(Environment(name)))
+        mended: list[Finding] = []
+        for _ in range(ROUNDS):
+            ledger = Ledger(step or (lambda _: None))
+            left: list[Finding] = []
+            before = len(mended)
+            for damage in damages(environment, ledger):
+                if not _mend(environment, damage):
+                    left.append(damage.finding)
+                    continue
+                mended.append(damage.finding)
+                if repaired is not None:
+                    repaired(damage.finding)
+            if len(mended) == before:
+                break
+        return Repaired(ledger.runs, ledger.records, ledger.commits, tuple(mended), tuple(left))
+
+
+def _mend(environment: Environment, damage: Damage) -> bool:
+    """Mend what can be. Return whether something was changed."""
+    if damage.mend is None:
+        return False
+    with environment.view() as view:
+        changes = damage.mend(view)
+    if changes:
+        environment.put_right(changes)
+    return bool(changes)
