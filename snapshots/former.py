@@ -13,13 +13,14 @@ from looms.snapshots.tables import FORMER
 
 def note(batch: Batch, run_id: str) -> None:
     """Note that a run of this id is removed."""
-    batch.put(FORMER, _key(run_id))
+    batch.put(FORMER, key(run_id))
 
 
 def had(reading: Reading, run_id: str) -> bool:
     """Return whether a run of this id was removed (or one whose id has the same hash)."""
-    return reading.get(FORMER, _key(run_id)) is not None
+    return reading.get(FORMER, key(run_id)) is not None
 
 
-def _key(run_id: str) -> bytes:
+def key(run_id: str) -> bytes:
+    """Return the key of the row that notes an id."""
     return blake2b(run_id.encode(), digest_size=8).digest()

@@ -1,11 +1,13 @@
 """The walk over commits and log side by side: every record is in exactly one commit, in the order of both.
 
-Records stand in the log in the order of the commits' turns, so two walks in step suffice, however long they are. Where
-the two are not in step, the run's extents tell where the record is that the commit speaks of. Records of runs that were
-removed are gone, and their turns stay.
+Records stand in the log in the order of the commits' turns, so two walks in step suffice, however long they are. Out of
+step is the history of a fork, which may be copied in parts before the commit that shows it. Such records are *pending*,
+as ranges, until a turn speaks of them. Records of runs that were removed are gone, and their turns stay.
 """
 
 from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from looms.care.findings import Damage, damage, reason, rows
 from looms.care.ledger import Ledger
@@ -19,6 +21,23 @@ from looms.snapshots.walks import Viewed, Whose
 
 PAGE = 64  # commits between two views
 MISSING = 1_000  # commits that may be missing one after the other, and can be made again
+
+
+class Pending(msgspec.Struct):
+    """Records of a run, side by side in the log, that no turn has spoken of."""
+
+    position: int
+    run: int
+    first: int
+    last: int
+
+
+class Lost(msgspec.Struct):
+    """Commits that cannot be read, and between which positions their records are."""
+
+    keys: list[bytes]
+    low: int
+    high: int | None = None
 
 
 def check_log(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
@@ -44,8 +63,8 @@ class LogWalk:
         self._commit = 0
         self._behind = b""
         self._position = 0  # the last one that was looked at
-        self._unclaimed: list[tuple[int, Whose]] = []  # records that no commit has spoken of yet
-        self._lost: list[bytes] = []  # commits that cannot be read, since the last one that could
+        self._pending: dict[int, list[Pending]] = {}
+        self._lost: list[Lost] = []
         self._found: list[Damage] = []
         self._ahead: Iterator[tuple[int, bytes | StoreFormatError]] = iter(())
         self._next: tuple[int, Whose | None, bytes | StoreFormatError] | None = None
@@ -69,11 +88,10 @@ class LogWalk:
             self._one(view, key, body)
         if len(page) == PAGE:
             return True
+        last = self._position
         while self._next is not None:
             self._skip(view)
-        if self._unclaimed:
-            self._lost = self._lost or [u64(self._commit + 1)]
-        self._settle(view)
+        self._settle(view, last)
         return False
 
     def _records(self, view: View) -> Iterator[tuple[int, bytes | StoreFormatError]]:
@@ -101,10 +119,19 @@ class LogWalk:
         return self._position, one
 
     def _skip(self, view: View) -> None:
-        """Leave a record behind that no commit has spoken of."""
+        """Leave a record behind that no commit has spoken of yet."""
         position, one = self._take(view)
-        if one is not None:
-            self._unclaimed.append((position, one))
+        if one is None:
+            return
+        ranges = self._pending.setdefault(one.run, [])
+        newest = ranges[-1] if ranges else None
+        if newest is not None and (newest.last + 1, newest.position + newest.last - newest.first + 1) == (
+            one.seq,
+            position,
+        ):
+            newest.last = one.seq
+        else:
+            ranges.append(Pending(position, one.run, one.seq, one.seq))
 
     def _one(self, view: View, key: bytes, body: bytes | StoreFormatError) -> None:
         self.looked += 1
@@ -123,7 +150,7 @@ class LogWalk:
                 raise body
             turns = commits.turns(view, key, body)
         except StoreFormatError:
-            self._lost.append(key)
+            self._lose([key])
             return
         for turn in turns:
             self._turn(view, key, turn)
@@ -137,7 +164,13 @@ class LogWalk:
             what = f"it comes behind commit {self._commit}: there is no telling what is missing"
             self._found.append(damage(COMMITS, key, what))
         else:
-            self._lost += [u64(missing) for missing in range(self._commit + 1, number)]
+            self._lose([u64(missing) for missing in range(self._commit + 1, number)])
+
+    def _lose(self, keys: list[bytes]) -> None:
+        if self._lost and self._lost[-1].high is None:
+            self._lost[-1].keys += keys
+        else:
+            self._lost.append(Lost(keys, self._position))
 
     def _turn(self, view: View, key: bytes, turn: Turn) -> None:
         head = self._head(view, turn.run)
@@ -145,66 +178,99 @@ class LogWalk:
             last = "?" if head is None else head.seq
             what = f"it says that run number {turn.run} got records {turn.first} to {turn.last}, and it has 1 to {last}"
             self._found.append(damage(COMMITS, key, what, run_id=None if head is None else head.run_id))
-            if head is None:
-                return
         if head is None:
             self._removed(view, turn)
             return
-        for seq in range(max(turn.first, 1), min(turn.last, head.seq) + 1):
+        seq, last = max(turn.first, 1), min(turn.last, head.seq)
+        while seq <= last:
             if self._next is not None and self._next[1] == Whose(turn.run, seq):
-                self._settle(view)
-                self._take(view)
-            elif not self._find(view, key, head, seq):
+                self._in_step(view)
+                seq += 1
+                continue
+            behind = self._find(view, key, head, seq, last)
+            if behind is None:
                 return
+            seq = behind
 
     def _removed(self, view: View, turn: Turn) -> None:
         """Leave behind what is still there of a turn of a run that is removed, or whose head is lost."""
+        self._pending.pop(turn.run, None)
         while self._next is not None and (one := self._next[1]) is not None:
             if one.run != turn.run or not turn.first <= one.seq <= turn.last:
                 return
-            self._take(view)
+            self._in_step(view)
 
-    def _find(self, view: View, key: bytes, head: Head, seq: int) -> bool:
-        """Look where the record is that a commit speaks of. Return whether to go on with the turn."""
+    def _find(self, view: View, key: bytes, head: Head, seq: int, last: int) -> int | None:
+        """Look where the record is that a turn speaks of. Return the seq to go on with; None to go on with no more."""
         where = walks.position(view, head, seq)
         if where is None:
-            return True  # the walk over the run has said so
+            return seq + 1  # the walk over the run has said so
         if where <= self._position:
-            what = f"record {seq} of run {head.run_id} was in an earlier commit already, or stands out of order"
-            self._found.append(damage(COMMITS, key, what, run_id=head.run_id, seq=seq))
-            return False
+            behind = self._copied(head.number, seq, last)
+            if behind is None and head.status != heads.REMOVING:
+                what = f"record {seq} of run {head.run_id} was in an earlier commit already, or stands out of order"
+                self._found.append(damage(COMMITS, key, what, run_id=head.run_id, seq=seq))
+            return behind
         while self._next is not None and self._next[0] < where:
             self._skip(view)
         if self._next is not None and self._next[0] == where:
-            self._settle(view)
-            self._take(view)
-        return True
+            self._in_step(view)
+        return seq + 1
 
-    def _settle(self, view: View) -> None:
-        """Say what became of records that no commit speaks of, and of commits that cannot be read, in between."""
-        if not self._lost and not self._unclaimed:
-            return
-        turns = list(_turns(one for at, one in self._unclaimed if self._is_at(view, one, at)))
-        for n, key in enumerate(self._lost):
-            made = turns if n == 0 else []
-            what = (
-                "the commit is missing or cannot be read; what it holds, but for runs that are removed, the log tells"
-            )
+    def _in_step(self, view: View) -> None:
+        position, _ = self._take(view)
+        if self._lost and self._lost[-1].high is None:
+            self._lost[-1].high = position
+
+    def _copied(self, run: int, seq: int, last: int) -> int | None:
+        """Take records as spoken of that were left behind. Return the seq behind them; None where there are none."""
+        ranges = self._pending.get(run, [])
+        for one in ranges:
+            if one.first <= seq <= one.last:
+                behind = min(one.last, last) + 1
+                ranges.remove(one)
+                if one.first < seq:
+                    ranges.append(Pending(one.position, run, one.first, seq - 1))
+                if behind <= one.last:
+                    ranges.append(Pending(one.position + behind - one.first, run, behind, one.last))
+                if not ranges:
+                    del self._pending[run]
+                return behind
+        return None
+
+    def _settle(self, view: View, last: int) -> None:
+        """Say what became of commits that cannot be read, and of records that no commit speaks of.
+
+        Args:
+            last: the last position that a commit has spoken of.
+        """
+        left = [one for ranges in self._pending.values() for one in ranges if self._is_at(view, one)]
+        if any(one.position > last for one in left) and not (self._lost and self._lost[-1].high is None):
+            self._lost.append(Lost([u64(self._commit + 1)], last))
+        for lost in self._lost:
+            inside = [one for one in left if lost.low < one.position and (not lost.high or one.position < lost.high)]
+            self._made_again(lost, sorted(inside, key=lambda one: one.position))
+            left = [one for one in left if one not in inside]
+        for one in left:
+            what = f"records {one.first} to {one.last} of run number {one.run} are in no commit"
+            self._found.append(damage(LOG, u64(one.position), what, seq=one.first))
+
+    def _made_again(self, lost: Lost, inside: Iterable[Pending]) -> None:
+        """Say that commits are lost; where several are, side by side, the first is given what all of them held."""
+        turns = [Turn(one.run, one.first, one.last) for one in inside]
+        for key in lost.keys:
+            what = "the commit is missing or cannot be read; the log tells what it holds of runs that are there"
             # As long as heads are missing there is no telling which records are of runs that are removed.
-            mend = rows() if self._ledger.headless else rows((COMMITS, key, encode(made)))
+            mend = rows() if self._ledger.headless else rows((COMMITS, key, encode(turns)))
             self._found.append(damage(COMMITS, key, what, mend))
-        if not self._lost:
-            for position, one in self._unclaimed:
-                if self._head(view, one.run) is None:
-                    continue  # it is being removed
-                what = f"record {one.seq} of run number {one.run} is in no commit"
-                self._found.append(damage(LOG, u64(position), what, seq=one.seq))
-        self._lost, self._unclaimed = [], []
+            turns = []
 
-    def _is_at(self, view: View, one: Whose, position: int) -> bool:
-        """Whether a record stands where its run says, if that run still says something."""
+    def _is_at(self, view: View, one: Pending) -> bool:
+        """Whether records stand where their run says, and it is one that commits must speak of."""
         head = self._head(view, one.run)
-        return head is None or walks.position(view, head, one.seq) == position
+        if head is None or head.status == heads.REMOVING:
+            return False
+        return walks.position(view, head, one.first) == one.position
 
     def _head(self, view: View, number: int) -> Head | None:
         """The head of a run, also of one that is being removed; None for one that is gone, or whose head is lost."""
@@ -214,17 +280,3 @@ class LogWalk:
             except StoreFormatError:
                 self._heads[number] = None
         return self._heads[number]
-
-
-def _turns(records: Iterable[Whose]) -> Iterator[Turn]:
-    """Consecutive records as turns."""
-    run = first = last = 0
-    for one in records:
-        if (one.run, one.seq) == (run, last + 1):
-            last += 1
-            continue
-        if run:
-            yield Turn(run, first, last)
-        run, first, last = one.run, one.seq, one.seq
-    if run:
-        yield Turn(run, first, last)

@@ -5,10 +5,12 @@ import msgspec
 from looms.care.findings import Mend
 from looms.reducers.entries import Entry
 from looms.reducers.errors import LoomsError
-from looms.snapshots import heads, history, rebuilding
+from looms.snapshots import former, heads, history, rebuilding
+from looms.snapshots.batch import Batch, Frontier
 from looms.snapshots.packing import u64
+from looms.snapshots.reading import Reading
 from looms.snapshots.rebuilding import Change
-from looms.snapshots.rows import Head, encode
+from looms.snapshots.rows import Counters, Head, encode
 from looms.snapshots.tables import IDS, LISTING, RUNS
 from looms.snapshots.view import View
 
@@ -22,7 +24,7 @@ def rebuilt(number: int) -> Mend:
             return rows
         if head.status == heads.REMOVING:
             return [*rows, (RUNS, u64(number), encode(head))]
-        told = _told(view, head)
+        told = _told(_over(view, rows), head)
         if told is None:
             return []
         found_by: list[Change] = [(IDS, told.run_id.encode(), u64(number)), (LISTING, heads.listing(told), b"")]
@@ -31,7 +33,15 @@ def rebuilt(number: int) -> Mend:
     return mend
 
 
-def _told(view: View, head: Head) -> Head | None:
+def _over(view: View, rows: list[Change]) -> Reading:
+    """The store as it is with these rows."""
+    batch = Batch(Frontier(Counters(), 1, 1))
+    for table, key, body in rows:
+        batch.put(table, key, body or b"")
+    return batch.over(view)
+
+
+def _told(view: Reading, head: Head) -> Head | None:
     """A head with what the records tell of its run; without what nothing tells any more, None."""
     first, last = _entry(view, head, 1), _entry(view, head, head.seq)
     definition = head.definition or (first.more.kind if first else None)
@@ -43,6 +53,7 @@ def _told(view: View, head: Head) -> Head | None:
         status=head.status or "running",
         started_at=first.row.at if first else 0,
         updated_at=last.row.at if last else 0,
+        again=former.had(view, head.run_id),
     )
     try:
         run = history.load(view, head, None).run
@@ -55,7 +66,7 @@ def _told(view: View, head: Head) -> Head | None:
     )
 
 
-def _entry(view: View, head: Head, seq: int) -> Entry | None:
+def _entry(view: Reading, head: Head, seq: int) -> Entry | None:
     try:
         return history.entry(view, head, seq, None)
     except LoomsError:

@@ -11,7 +11,7 @@ from looms.reducers.codec import encode as pack
 from looms.reducers.entries import unpack_entry
 from looms.reducers.folded import EffectKey, FoldedRun
 from looms.reducers.items import EffectAnswer, EffectGaveUp, GraceOver, TimerFired, unpack_item
-from looms.snapshots import heads, log, timers, wait_rows, walks
+from looms.snapshots import former, heads, log, timers, wait_rows, walks
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import place, read_pair, u64
 from looms.snapshots.reading import Reading
@@ -20,6 +20,7 @@ from looms.snapshots.tables import (
     BODIES,
     EFFECTS,
     EXTENTS,
+    FORMER,
     IDS,
     INBOX,
     KEYS,
@@ -133,6 +134,9 @@ def _found_by(view: View, head: Head) -> Iterator[Damage]:
         what = reason(error)
     if what is not None:
         yield damage(IDS, name, what, rows((IDS, name, u64(head.number))), run_id=head.run_id)
+    if head.again and not former.had(view, head.run_id):
+        what = f"another run had the id {head.run_id!r} before, and nothing says so"
+        yield damage(FORMER, former.key(head.run_id), what, rows((FORMER, former.key(head.run_id), b"")))
     if head.status in heads.STATUSES:
         key = heads.listing(head)
         if not _is_there(view, LISTING, key):
@@ -177,7 +181,9 @@ def _effects(view: View, head: Head, run: FoldedRun, inbox: Inbox) -> Iterator[D
                 yield damage(EFFECTS, key, what, rows((EFFECTS, key, None)), run_id=head.run_id)
             continue
         if (unlike := _unlike(view, key, body, should)) is not None:
-            yield damage(EFFECTS, key, unlike, rows((EFFECTS, key, encode(should))), run_id=head.run_id)
+            # What is held is not let go by a repair: a fork whose head was lost does not know any more that it is one.
+            mend = None if not should.held and _is_held(body) else rows((EFFECTS, key, encode(should)))
+            yield damage(EFFECTS, key, unlike, mend, run_id=head.run_id)
     if inbox.readable:
         for key, should in wanted.items():
             what = f"effect {should.effect} is outstanding, and has no row: nobody runs it"
@@ -195,6 +201,13 @@ def _unlike(view: View, key: bytes, body: bytes | StoreFormatError, should: Effe
     if (row.effect, row.held) != (should.effect, should.held):
         return f"it is {row.effect} (held: {row.held}), and was asked for as {should.effect} (held: {should.held})"
     return None
+
+
+def _is_held(body: bytes | StoreFormatError) -> bool:
+    try:
+        return not isinstance(body, StoreFormatError) and _effect.decode(body).held
+    except (msgspec.MsgspecError, ValueError):
+        return False
 
 
 def _waits(view: View, head: Head, run: FoldedRun, walk: "RunWalk", expected: set[bytes]) -> Iterator[Damage]:

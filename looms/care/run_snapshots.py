@@ -4,13 +4,14 @@ from typing import Any
 
 import msgspec
 
-from looms.care.findings import Damage, Mend, damage
+from looms.care.findings import Damage, Mend, damage, reason
 from looms.reducers.codec import encode
-from looms.reducers.errors import LoomsError
-from looms.reducers.exactness import first_difference
 from looms.reducers.folded import FoldedRun
 from looms.reducers.registry import Registry
+from looms.reducers.verifying import same_run
 from looms.snapshots import history
+from looms.snapshots.chains import Misfit
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import pair, read_pair
 from looms.snapshots.rebuilding import Change
 from looms.snapshots.rows import Head
@@ -33,38 +34,33 @@ def stored_seqs(view: View, number: int, first: int, last: int) -> set[int]:
 def resumed(view: View, head: Head, seq: int) -> FoldedRun | None:
     """A run as its snapshot at a seq has it; None where that cannot be read."""
     try:
-        loaded = history.load(view, head, None, seq)
-    except LoomsError:
+        return history.stored(view, head, None, seq).run
+    except (Misfit, StoreFormatError):
         return None
-    return loaded.run if loaded.snapshot == seq else None
 
 
 def check_snapshot(
     view: View, head: Head, seq: int, run: FoldedRun | None, coded: FoldedRun | None, code: Registry | None
 ) -> list[Damage]:
     """Compare the snapshot at a seq with the run folded up to there, as far as that is known."""
-    key = pair(head.number, seq)
-
-    def wrong(what: str) -> list[Damage]:
-        return [damage(SNAPSHOTS, key, what, removed(head.number, seq), run_id=head.run_id)]
-
-    stored = resumed(view, head, seq)
-    if stored is None:
-        return wrong("it cannot be read; what is behind it is folded from an older one, or from the log")
-    if run is not None and structure(stored) != structure(run):
-        return wrong("it is not what the records up to there fold to")
-    if coded is not None and code is not None:
-        try:
-            loaded = history.load(view, head, code, seq)
-        except LoomsError:
-            return []
-        if loaded.snapshot == seq and (where := difference(loaded.run, coded)) is not None:
-            return wrong(f"today's code does not arrive at the state that it holds ({where})")
-    return []
+    what = None
+    try:
+        held = history.stored(view, head, None, seq).run
+        if run is not None and structure(held) != structure(run):
+            what = "it is not what the records up to there fold to"
+        elif coded is not None and not same_run(history.stored(view, head, code, seq).run, coded):
+            what = "today's code, which it fits, does not arrive at the states that it holds"
+    except Misfit:
+        pass  # of other code than today's
+    except StoreFormatError as error:
+        what = f"it cannot be read: {reason(error)}"
+    if what is None:
+        return []
+    return [damage(SNAPSHOTS, pair(head.number, seq), what, removed(head.number, seq), run_id=head.run_id)]
 
 
 def removed(number: int, seq: int) -> Mend:
-    """Remove a snapshot: it is never the only copy of anything."""
+    """Remove a snapshot: it is never the only copy of anything. Those that stand on it cannot be read then either."""
 
     def mend(view: View) -> list[Change]:
         return [(table, pair(number, seq), None) for table in (SNAPSHOTS, BODIES)]
@@ -80,13 +76,3 @@ def structure(run: FoldedRun) -> bytes:
     waits = [wait for _, wait in sorted(run.waits.by_key.items())]
     cancelling = run.cancelling and msgspec.structs.astuple(run.cancelling)
     return encode((run.seq, run.at, end, threads, effects, waits, sorted(run.mailbox), cancelling))
-
-
-def difference(stored: FoldedRun, folded: FoldedRun) -> str | None:
-    """Where the states of two runs differ, by value and type, or None."""
-    for id, thread in folded.threads.items():
-        other = stored.threads.get(id)
-        where = None if other is None else first_difference(thread.state, other.state, declared=False)
-        if where is not None:
-            return f"thread {id}: {where}"
-    return None

@@ -18,7 +18,7 @@ from looms.reducers.errors import ReducerError
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
 from looms.reducers.registry import Registry
-from looms.snapshots import heads, log, rebuilding, walks
+from looms.snapshots import heads, history, log, rebuilding, walks
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import pair, u64
 from looms.snapshots.rows import Head
@@ -115,12 +115,9 @@ class RunWalk:
         if self.head is None or self.gone:
             return None
         if self.run is None and self.seq == 0:
-            self.run = self._begin(self.head)
-            self.coded = None if self._code is None else self._begin(self.head)
+            self.run = history.new_run(self.head)
+            self.coded = None if self._code is None else history.new_run(self.head)
         return self.head
-
-    def _begin(self, head: Head) -> FoldedRun:
-        return FoldedRun(head.run_id, head.number, head.definition)
 
     def wrong(self, table: Table, key: bytes, what: str, mend: Any = None, *, seq: int | None = None) -> None:
         """Something is wrong with a row of the run."""

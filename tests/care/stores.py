@@ -74,9 +74,11 @@ async def fill(store: Path) -> None:
         await rt.publish(Word("trip 3"), key="p1")
         await rt.run("trip 4").cancel("no more")
         await rt.run("trip 4").delete()
+        await rt.start(trip, Trip(4, "wait"), run_id="trip 4")
         await rt.publish(Word("later", 3), key="p2", retain=1_000)
         await rt.run("nobody yet").signal(Told(1, "me"), key="early", retain=1_000)
-        await rt.run("other").signal(Asked(1, "stamp"), Asked(3, "invoke"))  # nobody lets it run any more
+        receipt = await rt.run("other").signal(Asked(1, "stamp"), Asked(3, "invoke"))
+        await rt.run("other").fork(at=receipt.seq or 0, run_id="fork")  # with these effects, held
     _from_other_processes(store)
 
 
