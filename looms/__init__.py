@@ -20,9 +20,11 @@ from looms.actors.publishing import Published
 from looms.actors.retention import Retention
 from looms.actors.service import Receipt
 from looms.outstanding import OutstandingEffect
+from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, check
 from looms.care.findings import Finding
 from looms.care.repairing import Repaired, repair
+from looms.care.stats import RunSize, SnapshotSizes, Stats, stats
 from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
 from looms.reducers.effects import Effect, EffectContext, Retry
@@ -79,6 +81,7 @@ from looms.run import Run
 from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
+from looms.snapshots.sizes import Sizes, TableSize
 from looms.summaries import Commit, Exported, Imported, RunSummary, Snapshot, Turn
 from looms.sync import open, open_reader
 from looms.sync.reader import SyncReader
@@ -94,6 +97,7 @@ __all__ = [
     "DAY",
     "HOUR",
     "MINUTE",
+    "Backup",
     "CancelRequested",
     "Change",
     "Checked",
@@ -111,8 +115,8 @@ __all__ = [
     "EffectState",
     "Event",
     "Exported",
-    "Imported",
     "Finding",
+    "Imported",
     "Instruction",
     "InvalidEvent",
     "InvalidInput",
@@ -141,6 +145,7 @@ __all__ = [
     "RunFailed",
     "RunFinished",
     "RunReading",
+    "RunSize",
     "RunState",
     "RunSummary",
     "RunSuspended",
@@ -148,9 +153,12 @@ __all__ = [
     "RuntimeClosed",
     "SeqOutOfRange",
     "SignalFailed",
+    "Sizes",
     "Snapshot",
+    "SnapshotSizes",
     "Started",
     "State",
+    "Stats",
     "Step",
     "StoreClosed",
     "StoreError",
@@ -163,6 +171,7 @@ __all__ = [
     "SyncRunReading",
     "SyncRuntime",
     "SystemClock",
+    "TableSize",
     "ThreadState",
     "TimedOut",
     "Turn",
@@ -173,6 +182,7 @@ __all__ = [
     "Verification",
     "WaitState",
     "WrongThread",
+    "backup",
     "cancel",
     "cancelled",
     "check",
@@ -188,6 +198,7 @@ __all__ = [
     "signal",
     "sleep",
     "spawn",
+    "stats",
     "step",
     "wait",
 ]

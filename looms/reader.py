@@ -14,7 +14,9 @@ from looms.actors.doorbell import ring
 from looms.actors.errors import RuntimeClosed
 from looms.actors.followers import Followers, NextCommit
 from looms.care.aside import aside
+from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, checked
+from looms.care.stats import Stats, stats
 from looms.commits import read_commits
 from looms.exporting import chosen, export
 from looms.listing import list_runs
@@ -139,6 +141,28 @@ class Reader:
             OSError: the file cannot be written.
         """
         return await export(self, target, chosen(run_ids, definition, status), SystemClock().now(), progress)
+
+    async def stats(self, *, top: int = 10) -> Stats:
+        """What is in the store, and where its bytes are, measured in a worker thread.
+
+        Args:
+            top: so many of the largest runs. To find them the whole log is read; with 0 it is not.
+        """
+        self.view().close()
+        return await aside(lambda step: stats(self.path, top=top, step=step))
+
+    async def backup(self, target: str | os.PathLike[str]) -> Backup:
+        """Copy the store into a new folder, as of one commit, in a worker thread. Others go on meanwhile.
+
+        Args:
+            target: the folder of the copy, which is not there yet. It appears when it is complete and on disk.
+
+        Raises:
+            StoreFull: no room for the copy; nothing is left of it.
+            StoreError: the target is there already, or its folder does not allow it.
+        """
+        self.view().close()
+        return await aside(lambda step: backup(self.path, target, step=step))
 
     async def check(self, *run_ids: str) -> Checked:
         """Check the store: every table against the log, in a worker thread. `looms.check` is the same without a loop.

@@ -19,7 +19,9 @@ from looms.actors.run_ids import new_run_id
 from looms.actors.service import Service
 from looms.actors.serving import serve
 from looms.care.aside import aside
+from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, checked
+from looms.care.stats import Stats, stats
 from looms.commits import read_commits
 from looms.exporting import chosen, export
 from looms.importing import Import, Wanted
@@ -316,6 +318,28 @@ class Runtime:
             return await ask(Service(host), host, request).result()
 
         return await Import(wanted, asked, self.view, progress).run(source)
+
+    async def stats(self, *, top: int = 10) -> Stats:
+        """What is in the store, and where its bytes are, measured in a worker thread.
+
+        Args:
+            top: so many of the largest runs. To find them the whole log is read; with 0 it is not.
+        """
+        self.host.check_open()
+        return await aside(lambda step: stats(self.path, top=top, step=step))
+
+    async def backup(self, target: str | os.PathLike[str]) -> Backup:
+        """Copy the store into a new folder, as of one commit, in a worker thread. Others go on meanwhile.
+
+        Args:
+            target: the folder of the copy, which is not there yet. It appears when it is complete and on disk.
+
+        Raises:
+            StoreFull: no room for the copy; nothing is left of it.
+            StoreError: the target is there already, or its folder does not allow it.
+        """
+        self.host.check_open()
+        return await aside(lambda step: backup(self.path, target, step=step))
 
     async def check(self, *run_ids: str) -> Checked:
         """Check the store: every table against the log, in a worker thread. `looms.check` is the same without a loop.

@@ -14,7 +14,7 @@ itself makes up for it by syncing after its commits.
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from looms.snapshots.formats import prepared_tables
 from looms.snapshots.lock import keep_hosts_out
 from looms.snapshots.room import Room
 from looms.snapshots.seals import seal
+from looms.snapshots.sizes import Sizes, sizes
 from looms.snapshots.tables import Table
 from looms.snapshots.translation import NOT_ALLOWED, means, translated, translating
 from looms.snapshots.view import Handles, View
@@ -38,6 +39,7 @@ DEFAULT_MAP_SIZE = 1 << 40 if sys.maxsize > 1 << 32 and os.name == "posix" else 
 
 MAX_READERS = 2_048
 _MAX_TABLES = 64
+_PIECE = 1 << 20  # bytes of a copy that are handed on at once
 
 # py-lmdb from 3.0 on brings two LMDB engines; a store is always of the older file format, which all versions read.
 _ENGINE: dict[str, Any] = {"lib_version": 0} if hasattr(lmdb.Environment, "lib_version") else {}
@@ -248,6 +250,45 @@ class Environment:
                     txn.delete(key, b"", shared.handles[table])
                 else:
                     txn.put(key, seal(table, key, body) if table.valued else b"", db=shared.handles[table])
+
+    def sizes(self) -> Sizes:
+        """Return how large the store is."""
+        shared = self._usable()
+        with self._translating("measuring"):
+            return sizes(shared.lmdb, shared.handles, os.path.join(self.path, folder.DATA))
+
+    def copy(self, write: Callable[[bytes], None]) -> None:
+        """Give a compact copy of the store's file, as of the last commit, piece by piece.
+
+        Other processes and threads may go on writing; the pages that the copy is made of are not used again meanwhile,
+        so the file grows by what is written. What `write` raises ends the copy.
+
+        Raises:
+            StoreFormatError: the file is damaged.
+            StoreError: LMDB refused.
+        """
+        shared = self._usable()
+        pieces, into = os.pipe()
+        failed: list[lmdb.Error] = []
+
+        def fill() -> None:
+            try:
+                shared.lmdb.copyfd(into, compact=True)
+            except lmdb.Error as error:
+                failed.append(error)
+            finally:
+                os.close(into)
+
+        thread = threading.Thread(target=fill, name="looms backup", daemon=True)
+        thread.start()
+        try:
+            while piece := os.read(pieces, _PIECE):
+                write(piece)
+        finally:
+            os.close(pieces)  # before its end, LMDB finds nobody to write for, and gives up
+            thread.join()
+        if failed:
+            raise self.translated(failed[0], "copying")
 
     def clear_stale_readers(self) -> int:
         """Free the reader slots of processes that died, and with them the pages they pinned. Return how many."""

@@ -12,7 +12,7 @@ from looms.snapshots.packing import after, pair, read_pair, read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head, decode, encode
 from looms.snapshots.seals import damaged
-from looms.snapshots.tables import ENDED, IDS, LISTING, RUNS
+from looms.snapshots.tables import ENDED, IDS, LISTING, RUNS, Table
 
 # The order is part of the format: a status is its place here, in the keys of the listing.
 STATUSES = ("running", "waiting", "suspended", "completed", "failed", "cancelled")
@@ -81,15 +81,10 @@ def put(batch: Batch, old: Head | None, new: Head) -> None:
         batch.put(IDS, new.run_id.encode(), u64(new.number))
     if old is None or old.status != new.status or old.definition != new.definition:
         if old is not None:
-<<<<<<< HEAD
-            _unlist(batch, old)
-        batch.put(LISTING, _listing(new))
-        if new.status in FINISHED:
-            batch.put(ENDED, _ended(new))
-=======
-            batch.delete(LISTING, listing(old))
-        batch.put(LISTING, listing(new))
->>>>>>> 25724f1 (Check every table against the log, and rebuild what the log tells)
+            for table, key in lists(old):
+                batch.delete(table, key)
+        for table, key in lists(new):
+            batch.put(table, key)
     batch.put(RUNS, u64(new.number), encode(new))
 
 
@@ -101,11 +96,8 @@ def put_hidden(batch: Batch, head: Head) -> None:
 def hide(batch: Batch, head: Head) -> None:
     """Make a run impossible to find, by id, number or in lists; its id is free again."""
     batch.delete(IDS, head.run_id.encode())
-<<<<<<< HEAD
-    _unlist(batch, head)
-=======
-    batch.delete(LISTING, listing(head))
->>>>>>> 25724f1 (Check every table against the log, and rebuild what the log tells)
+    for table, key in lists(head):
+        batch.delete(table, key)
     put_hidden(batch, head)
 
 
@@ -188,27 +180,16 @@ def _listed(reading: Reading, definition: str, status: str, first: int) -> Itera
         yield read_u64(key, len(prefix))
 
 
-<<<<<<< HEAD
-def _unlist(batch: Batch, head: Head) -> None:
-    batch.delete(LISTING, _listing(head))
-    if head.status in FINISHED:
-        batch.delete(ENDED, _ended(head))
-
-
-def _ended(head: Head) -> bytes:
-    return _BYTE[head.status] + pair(max(head.updated_at, 0), head.number)
-
-
-def _listing(head: Head) -> bytes:
-=======
-def listing(head: Head) -> bytes:
-    """Return the key of a run's row in the listing.
+def lists(head: Head) -> list[tuple[Table, bytes]]:
+    """Return the rows of the lists that a run stands in.
 
     Raises:
         ValueError: a definition with NUL in its name.
     """
->>>>>>> 25724f1 (Check every table against the log, and rebuild what the log tells)
     name = head.definition.encode()
     if b"\0" in name:
         raise ValueError(f"the definition {head.definition!r} has NUL in its name")
-    return name + b"\0" + _BYTE[head.status] + u64(head.number)
+    found = [(LISTING, name + b"\0" + _BYTE[head.status] + u64(head.number))]
+    if head.status in FINISHED:
+        found.append((ENDED, _BYTE[head.status] + pair(max(head.updated_at, 0), head.number)))
+    return found

@@ -35,6 +35,15 @@ def get(reading: Reading, run: int, seq: int) -> SnapshotInfo | None:
     return None if found is None else decode(_info, SNAPSHOTS, key, found, reading)
 
 
+def info(reading: Reading, key: bytes, body: bytes) -> SnapshotInfo:
+    """Return what a row says of a snapshot.
+
+    Raises:
+        StoreFormatError: it says something else.
+    """
+    return decode(_info, SNAPSHOTS, key, body, reading)
+
+
 def body(reading: Reading, run: int, seq: int) -> bytes:
     """Return the body of the snapshot at exactly `seq`.
 

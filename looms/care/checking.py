@@ -18,13 +18,14 @@ from looms.care.run_walk import RunWalk
 from looms.care.suspects import check_suspects
 from looms.care.tables import (
     check_ids,
-    check_listing,
+    check_lists,
     check_numbers,
     check_owners,
     check_removals,
     check_requests,
     check_retained,
     check_shapes,
+    check_types,
     note_headless,
 )
 from looms.reducers.modules import Module
@@ -122,7 +123,8 @@ def damages(
             lambda: note_headless(store, ledger),
             lambda: check_log(store, ledger),
             lambda: check_ids(store, ledger),
-            lambda: check_listing(store, ledger),
+            lambda: check_lists(store, ledger),
+            lambda: check_types(store, ledger),
             lambda: check_owners(store, ledger),
             lambda: check_removals(store, ledger),
             lambda: check_retained(store, ledger),

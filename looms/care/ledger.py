@@ -53,6 +53,7 @@ class Ledger:
         tallies: the sums, by table.
         lost: the numbers of runs with records, and no head that tells of them.
         headless: there are runs whose head is missing or damaged.
+        types: the types of the records that were looked at, each with its newest version.
         shaped: the open waits by type and shape, as of the beginning of the check.
         stored_shapes: what the table of shapes said then, by key.
         known: rows that were found to be wrong, so that nothing is told twice.
@@ -64,6 +65,7 @@ class Ledger:
         self.tallies = {table: Tally() for table in (LOG, WAITS, TIMERS, RETAINED_INDEX)}
         self.lost: set[int] = set()
         self.headless = False
+        self.types: dict[str, int] = {}
         self.shaped: Counter[tuple[str, Shape]] = Counter()
         self.stored_shapes: list[tuple[bytes, bytes | StoreFormatError]] = []
         self.shapes_known = True

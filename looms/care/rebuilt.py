@@ -11,7 +11,7 @@ from looms.snapshots.packing import u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rebuilding import Change
 from looms.snapshots.rows import Counters, Head, encode
-from looms.snapshots.tables import IDS, LISTING, RUNS
+from looms.snapshots.tables import IDS, RUNS
 from looms.snapshots.view import View
 
 
@@ -27,8 +27,8 @@ def rebuilt(number: int) -> Mend:
         told = _told(_over(view, rows), head)
         if told is None:
             return []
-        found_by: list[Change] = [(IDS, told.run_id.encode(), u64(number)), (LISTING, heads.listing(told), b"")]
-        return [*rows, (RUNS, u64(number), encode(told)), *found_by]
+        lists: list[Change] = [(table, key, b"") for table, key in heads.lists(told)]
+        return [*rows, (RUNS, u64(number), encode(told)), (IDS, told.run_id.encode(), u64(number)), *lists]
 
     return mend
 

@@ -24,7 +24,6 @@ from looms.snapshots.tables import (
     IDS,
     INBOX,
     KEYS,
-    LISTING,
     RUNS,
     SNAPSHOTS,
     TIMERS,
@@ -108,9 +107,10 @@ def _head(head: Head, walk: "RunWalk") -> Iterator[Damage]:
 def _moved(old: Head, new: Head) -> list[tuple[Table, bytes, bytes | None]]:
     """The rows to change where a head is put right."""
     changes: list[tuple[Table, bytes, bytes | None]] = []
-    if old.status in heads.STATUSES and heads.listing(old) != heads.listing(new):
-        changes.append((LISTING, heads.listing(old), None))
-    return [*changes, (LISTING, heads.listing(new), b""), (RUNS, u64(new.number), encode(new))]
+    if old.status in heads.STATUSES:
+        changes += [(table, key, None) for table, key in heads.lists(old)]
+    changes += [(table, key, b"") for table, key in heads.lists(new)]
+    return [*changes, (RUNS, u64(new.number), encode(new))]
 
 
 def _places(view: View, head: Head) -> Iterator[Damage]:
@@ -138,10 +138,10 @@ def _found_by(view: View, head: Head) -> Iterator[Damage]:
         what = f"another run had the id {head.run_id!r} before, and nothing says so"
         yield damage(FORMER, former.key(head.run_id), what, rows((FORMER, former.key(head.run_id), b"")))
     if head.status in heads.STATUSES:
-        key = heads.listing(head)
-        if not _is_there(view, LISTING, key):
-            what = f"run {head.run_id!r} is not in the list of {head.status} runs of {head.definition}"
-            yield damage(LISTING, key, what, rows((LISTING, key, b"")), run_id=head.run_id)
+        for table, key in heads.lists(head):
+            if not _is_there(view, table, key):
+                what = f"run {head.run_id!r} is not in the list of {head.status} runs"
+                yield damage(table, key, what, rows((table, key, b"")), run_id=head.run_id)
 
 
 def _inbox(view: View, head: Head) -> tuple[Inbox, list[Damage]]:

@@ -136,6 +136,9 @@ class RunWalk:
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             self._lose(view, head, seq, seq, f"it is no record of this run: {reason(error)}")
             return
+        if self.ledger is not None:
+            types, type = self.ledger.types, entry.row.type
+            types[type] = max(types.get(type, 0), entry.row.version)
         self._in_order(view, head, entry)
         self._key(view, entry)
         self._fold(view, head, entry, data)

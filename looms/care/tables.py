@@ -1,6 +1,7 @@
 """The tables that are not in the order of runs, and rows of runs that there are not."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 
@@ -14,11 +15,12 @@ from looms.snapshots.batch import COUNTERS
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import after, read_u64, u64
 from looms.snapshots.rebuilding import Change, turns
-from looms.snapshots.rows import Counters, Head, ShapeRow, decode, encode
+from looms.snapshots.rows import Counters, Head, ShapeRow, TypeRow, decode, encode
 from looms.snapshots.tables import (
     ANSWERS,
     BODIES,
     EFFECTS,
+    ENDED,
     EXTENTS,
     IDS,
     INBOX,
@@ -34,6 +36,7 @@ from looms.snapshots.tables import (
     SHAPES,
     SNAPSHOTS,
     TIMERS,
+    TYPES,
     Table,
 )
 from looms.snapshots.timers import TimerKey
@@ -44,6 +47,7 @@ Body = bytes | StoreFormatError
 
 AT_ONCE = 10_000  # rows that one repair deletes
 
+_type = msgspec.msgpack.Decoder(TypeRow)
 _counters = msgspec.msgpack.Decoder(Counters)
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, StoreFormatError)
 
@@ -88,28 +92,50 @@ def _id(view: View, ledger: Ledger, key: bytes, body: Body) -> Iterator[Damage]:
         yield damage(IDS, key, f"it leads to run {head.run_id!r}", rows((IDS, key, None)), run_id=run_id)
 
 
-def check_listing(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
+def check_lists(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
     """Every row of the lists is about a run that is so."""
+    for table in (LISTING, ENDED):
+        yield from walked(store, table, partial(_listed, table), ledger.step)
+
+
+def _listed(table: Table, view: View, key: bytes, body: Body) -> Iterator[Damage]:
+    what: str | None = None
+    head = None if isinstance(body, StoreFormatError) or len(key) < 8 else stored(view, read_u64(key, len(key) - 8))
+    if isinstance(body, StoreFormatError):
+        what = reason(body)
+    elif head is None or head.status not in (*heads.STATUSES, ""):
+        what = "there is no such run"
+    elif head is not DAMAGED and (table, key) not in heads.lists(head):
+        what = f"run {head.run_id!r} is a {head.status} run of {head.definition}"
+    if what is not None:
+        yield damage(table, key, what, rows((table, key, None)))
+
+
+def check_types(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
+    """Every type of event that there is in the log is noted, in its newest version; there may have been others."""
 
     def look(view: View, key: bytes, body: Body) -> Iterator[Damage]:
-        what = _unlisted(view, key, body)
-        if what is not None:
-            yield damage(LISTING, key, what, rows((LISTING, key, None)))
+        newest = ledger.types.pop(key.decode(errors="backslashreplace"), 0)
+        try:
+            if isinstance(body, StoreFormatError):
+                raise body
+            row = decode(_type, TYPES, key, body, view)
+        except StoreFormatError as error:
+            yield damage(TYPES, key, reason(error), _noted(key, newest))
+        else:
+            if row.type.encode() != key or row.version < newest:
+                yield damage(TYPES, key, f"records are of version {newest}, and it says {row}", _noted(key, newest))
 
-    return walked(store, LISTING, look, ledger.step)
+    yield from walked(store, TYPES, look, ledger.step)
+    for type, newest in ledger.types.items():
+        key = type.encode()
+        yield damage(TYPES, key, f"there are records of {type}, and nothing notes it", _noted(key, newest))
 
 
-def _unlisted(view: View, key: bytes, body: Body) -> str | None:
-    if isinstance(body, StoreFormatError):
-        return reason(body)
-    if len(key) <= 10 or key[-10:-9] != b"\0" or not 1 <= key[-9] <= len(heads.STATUSES):
-        return "its key is no definition, status and run"
-    head = stored(view, read_u64(key, len(key) - 8))
-    if head is DAMAGED:
-        return None
-    if head is None or head.status == heads.REMOVING:
-        return "there is no such run"
-    return None if heads.listing(head) == key else f"run {head.run_id!r} is a {head.status} run of {head.definition}"
+def _noted(key: bytes, newest: int) -> Mend:
+    if not newest:  # what is not in the log is noted by the next record of its type
+        return rows((TYPES, key, None))
+    return rows((TYPES, key, encode(TypeRow(key.decode(), newest))))
 
 
 def check_owners(store: Viewed, ledger: Ledger) -> Iterator[Damage]:

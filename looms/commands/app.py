@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from looms.commands.backup import backup
 from looms.commands.cancel import cancel, delete, resume
+from looms.commands.check import check
 from looms.commands.demo import demo
 from looms.commands.diff import diff
 from looms.commands.effects import effects
@@ -26,6 +28,7 @@ from looms.commands.send import publish, signal, start
 from looms.commands.session import AppOption, JsonOption, QuotedOption, Shared, StoreOption, command
 from looms.commands.show import show
 from looms.commands.snapshots import snapshots
+from looms.commands.stats import stats
 from looms.commands.verify import verify
 
 COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
@@ -42,7 +45,14 @@ COMMANDS: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
     },
     "Drive": {"start": start, "signal": signal, "publish": publish, "fork": fork},
     "Operate": {"cancel": cancel, "resume": resume, "delete": delete, "retry": retry, "settle": settle},
-    "Keep": {"export": export, "import": import_, "prune": prune},
+    "Keep": {
+        "stats": stats,
+        "check": check,
+        "backup": backup,
+        "export": export,
+        "import": import_,
+        "prune": prune,
+    },
 }
 
 

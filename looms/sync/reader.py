@@ -6,6 +6,10 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from looms.outstanding import OutstandingEffect
+
+from looms.care.backup import Backup
+from looms.care.checking import Checked
+from looms.care.stats import Stats
 from looms.reader import Reader
 from looms.reducers.definitions import Definition
 from looms.summaries import Commit, Exported, RunSummary
@@ -60,6 +64,18 @@ class SyncReader:
     def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; see ``Reader.verify``."""
         return self._loop.call(self._reader.verify, run_id)
+
+    def stats(self, *, top: int = 10) -> Stats:
+        """What is in the store, and where its bytes are; see ``Reader.stats``."""
+        return self._loop.call(self._reader.stats, top=top)
+
+    def check(self, *run_ids: str) -> Checked:
+        """Check the store: every table against the log; see ``Reader.check``."""
+        return self._loop.call(self._reader.check, *run_ids)
+
+    def backup(self, target: str | os.PathLike[str]) -> Backup:
+        """Copy the store into a new folder, as of one commit; see ``Reader.backup``."""
+        return self._loop.call(self._reader.backup, target)
 
     def export_runs(
         self,

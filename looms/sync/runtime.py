@@ -7,6 +7,10 @@ from typing import IO, Any, Literal, Self, TypeVar, overload
 
 from looms.actors.publishing import Published
 from looms.outstanding import OutstandingEffect
+
+from looms.care.backup import Backup
+from looms.care.checking import Checked
+from looms.care.stats import Stats
 from looms.reducers.definitions import Definition
 from looms.reducers.events import Event
 from looms.reducers.state import State
@@ -112,6 +116,18 @@ class SyncRuntime:
     def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; see ``Runtime.verify``."""
         return self._loop.call(self._runtime.verify, run_id)
+
+    def stats(self, *, top: int = 10) -> Stats:
+        """What is in the store, and where its bytes are; see ``Runtime.stats``."""
+        return self._loop.call(self._runtime.stats, top=top)
+
+    def check(self, *run_ids: str) -> Checked:
+        """Check the store: every table against the log; see ``Runtime.check``."""
+        return self._loop.call(self._runtime.check, *run_ids)
+
+    def backup(self, target: str | os.PathLike[str]) -> Backup:
+        """Copy the store into a new folder, as of one commit; see ``Runtime.backup``."""
+        return self._loop.call(self._runtime.backup, target)
 
     def export_runs(
         self,

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import lmdb
 
@@ -45,7 +46,7 @@ def guest(state: Guest, event: Started[None] | Called | CancelRequested) -> Redu
 
 modules = [works, house]
 
-OPTIONS = {"snapshot_every": 6}
+OPTIONS: dict[str, Any] = {"snapshot_every": 6}
 
 
 async def fill(store: Path) -> None:
@@ -72,6 +73,7 @@ async def fill(store: Path) -> None:
         for n in (3, 4, 5):
             await rt.start(trip, Trip(n, "wait"), run_id=f"trip {n}")
         await rt.publish(Word("trip 3"), key="p1")
+        await rt.publish(Word("trip 5"), key="p3")
         await rt.run("trip 4").cancel("no more")
         await rt.run("trip 4").delete()
         await rt.start(trip, Trip(4, "wait"), run_id="trip 4")
