@@ -52,7 +52,7 @@ def keep_again(group: Group, kept: Kept) -> None:
     if not group.now < kept.until <= LAST:
         return
     data = msgspec.msgpack.encode(kept)
-    if all(retained.get(group.reading, n) != data for n in retained.find(group.reading, _hashes(kept)[0])):
+    if all(retained.get(group.reading, n) != data for n in retained.find(group.reading, hashes(kept)[0])):
         keep(group, kept)
 
 
