@@ -19,12 +19,12 @@ from looms.actors.errors import (
 from looms.actors.publishing import Published
 from looms.actors.retention import Retention
 from looms.actors.service import Receipt
-from looms.outstanding import OutstandingEffect
 from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, check
 from looms.care.findings import Finding
 from looms.care.repairing import Repaired, repair
 from looms.care.stats import RunSize, SnapshotSizes, Stats, stats
+from looms.outstanding import OutstandingEffect
 from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
 from looms.reducers.effects import Effect, EffectContext, Retry

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import IO, Any, Self
 
-from looms.outstanding import OutstandingEffect
-
 from looms.care.backup import Backup
 from looms.care.checking import Checked
 from looms.care.stats import Stats
+from looms.outstanding import OutstandingEffect
 from looms.reader import Reader
 from looms.reducers.definitions import Definition
 from looms.summaries import Commit, Exported, RunSummary

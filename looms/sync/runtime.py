@@ -6,11 +6,10 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
 from looms.actors.publishing import Published
-from looms.outstanding import OutstandingEffect
-
 from looms.care.backup import Backup
 from looms.care.checking import Checked
 from looms.care.stats import Stats
+from looms.outstanding import OutstandingEffect
 from looms.reducers.definitions import Definition
 from looms.reducers.events import Event
 from looms.reducers.state import State
