@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 from weakref import WeakSet
 
@@ -43,6 +44,8 @@ class Loop:
     def __init__(self, context: AbstractAsyncContextManager[Any], name: str, backend: Backend = "asyncio") -> None:
         if backend not in get_args(Backend):
             raise InvalidInput(f"backend={backend!r}; give 'asyncio' or 'trio'")
+        if find_spec(backend) is None:
+            raise InvalidInput(f"backend={backend!r}: it is not installed; pip install {backend}")
         self._name = name
         self._process = os.getpid()
         self._handing_over = 0

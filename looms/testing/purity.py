@@ -43,6 +43,9 @@ def assert_pure(reducer: Definition[Any, Any, Any] | Projection[Any], *events: E
     """
     if not isinstance(reducer, Definition | Projection):
         raise TypeError(f"{reducer!r} is no reducer; give one as @module.reducer or @module.projection left it")
+    for event in events:
+        if type(event) not in reducer.handles:
+            raise TypeError(f"{reducer.name} does not handle {type(event).__name__}, so it never gets one")
     for found in impurities(reducer, *events, state=state):
         raise AssertionError(f"{reducer.name} is not pure: {found}")
 

@@ -21,6 +21,7 @@ ENVIRONMENT = frozenset(
     for name in ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__")
     if isinstance(found := getattr(type(os.environ), name), FunctionType)
 )
+ONCE = ("importlib", "zoneinfo")
 INSTALLED = ("<", *{path for name, path in sysconfig.get_paths().items() if "lib" in name})
 
 
@@ -37,14 +38,14 @@ _hooked: list[bool] = []
 def watched() -> Iterator[list[Deed]]:
     """Note the impure things that are done inside, in this thread, and stop at each before it is done.
 
-    What an import does is not counted: a function that imports something does so once, not each time.
+    What an import does is not counted, nor what loads a time zone: that is done once, and says the same each time.
     """
     _hook()
     found: list[Deed] = []
 
     def note(what: str, name: str, frame: FrameType | None) -> None:
         stack = list(_stack(frame))
-        if any(one.f_code.co_filename.startswith("<frozen importlib") for one in stack):
+        if any(one.f_globals.get("__name__", "").partition(".")[0] in ONCE for one in stack):
             return
         found.append(Deed(what, name, _place(stack)))
         raise Impure
@@ -77,8 +78,14 @@ def _hook() -> None:
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     note = getattr(_watching, "note", None)
     what = AUDITED.get(event.partition(".")[0])
-    if note is not None and what is not None:
+    if note is not None and what is not None and not (event == "open" and _is_zone(arguments[0])):
         note(what, event, sys._getframe(1))
+
+
+def _is_zone(file: Any) -> bool:
+    """Whether a file is one of the time zones, which C code opens by itself."""
+    zones = getattr(sys.modules.get("zoneinfo"), "TZPATH", ())
+    return isinstance(file, str) and file.startswith(tuple(zones))
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:

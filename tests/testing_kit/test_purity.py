@@ -15,12 +15,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
 
 import looms.demo
-from looms import Event, Module, ReduceContext, Reduced, Started, State, complete, invoke, replace, step
+from looms import Event, Module, ReduceContext, Reduced, Started, State, TimedOut, complete, invoke, replace, step
 from looms.testing import assert_pure
 
 desk = Module("desk")
@@ -210,7 +211,8 @@ def test_what_is_pure_passes() -> None:
         colorsys.rgb_to_hsv(0, 0, 0)
         match event:
             case Started(input=job):
-                at = datetime.fromtimestamp(ctx.at / 1000, UTC)
+                at = datetime.fromtimestamp(ctx.at / 1000, ZoneInfo("Pacific/Chatham"))
+                at += datetime.strptime("2026", "%Y").astimezone(UTC) - datetime(2026, 1, 1, tzinfo=UTC)
                 return replace(state, texts=(job.name, at.isoformat(), str(uuid.UUID(int=ctx.seq))))
             case Noted(text=text) if text in state.by_text:
                 raise ValueError("a reducer may raise")
@@ -241,3 +243,5 @@ def test_what_raises_on_a_given_event_raises_here() -> None:
 def test_only_a_reducer_is_checked() -> None:
     with pytest.raises(TypeError, match="is no reducer"):
         assert_pure(deeper)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"made\.notes does not handle TimedOut"):
+        assert_pure(reducer(lambda: None), TimedOut("w"))
