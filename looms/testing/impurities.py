@@ -14,6 +14,7 @@ LOCAL_TIME = {"localtime", "mktime", "ctime"}  # that of the machine
 PURE_OF_OS = {"fspath", "strerror", "WIFEXITED", "WEXITSTATUS", "WIFSIGNALED", "WTERMSIG"}
 SOURCES = {"secrets": "asks for randomness", "uuid": "asks for randomness", "subprocess": "starts a process"}
 UUIDS = {"uuid1", "uuid4", "uuid6", "uuid7", "getnode"}
+CALLED = (FunctionType, BuiltinFunctionType, MethodType, type)
 SHARED = random.random.__self__  # type: ignore[attr-defined] # the generator behind the functions of `random`
 
 
@@ -32,14 +33,14 @@ def impurity(thing: Any) -> tuple[str, str] | None:
     """What calling this, or looking at it, would be, and its name; None where it is nothing that is known here."""
     if thing is os.environ or thing is getattr(os, "environb", os.environ):
         return "reads the environment", "os.environ"
+    if not issubclass(type(thing), CALLED):  # nor is anything asked of it: a lazy proxy might begin to work
+        return None
     module, name = getattr(thing, "__module__", None) or "", getattr(thing, "__name__", "")
     owner = getattr(thing, "__self__", None)
     if isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "utcnow", "today"):
         return "reads the clock", f"{owner.__name__}.{name}"
     if owner is SHARED or isinstance(owner, random.SystemRandom):
         return "asks for randomness", f"random.{name}"
-    if not isinstance(thing, FunctionType | BuiltinFunctionType | MethodType | type):
-        return None
     match module:
         case "time" if name.removesuffix("_ns") in CLOCKS | LOCAL_TIME:
             return "reads the clock", f"time.{name}"
