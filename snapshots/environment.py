@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import lmdb
 
-from looms.snapshots import folder
+from looms.snapshots import creating, folder
 from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
 from looms.snapshots.formats import prepared_tables
@@ -132,6 +132,10 @@ class Environment:
             folder.make(self.path)
         with _opening:
             identity = folder.identity(self.path)
+            if identity is None and create:
+                with translating(self.path, "making the store"):
+                    creating.create(self.path, max_dbs=_MAX_TABLES, **_ENGINE)
+                identity = folder.identity(self.path)
             shared = None if identity is None else _open.get(identity)
             if shared is None:
                 shared = self._opened(map_size, durability, readahead)

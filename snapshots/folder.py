@@ -14,9 +14,11 @@ from looms.snapshots.errors import StoreError, StoreFormatError
 from looms.snapshots.translation import translated, translating
 
 DATA, LOCK = "data.mdb", "lock.mdb"
+NEW = "new"  # where the data file is made
 
-# What a creation that died half-way leaves behind, and our own lock, which is there before LMDB's files.
-_HARMLESS = {LOCK, "lock"}
+# What a creation that died half-way leaves behind; our own lock is there first.
+_HARMLESS = {"lock", NEW}
+_OF_A_STORE = {LOCK, "doorbell"}  # what is there only where there was a data file
 
 
 class Found(Enum):
@@ -36,9 +38,10 @@ def look(path: str) -> Found:
     """
     try:
         names = set(os.listdir(path))
-        # A file without content: its creation died before the first write.
-        if DATA not in names or not datafile.check(path, DATA, datafile.TRAILING if LOCK in names else 0):
-            return _empty(path, names - {DATA})
+        if DATA not in names:
+            return _empty(path, names)
+        if not datafile.check(path, DATA, datafile.TRAILING if LOCK in names else 0):
+            raise _lost(path, "is empty")
     except FileNotFoundError:
         return Found.NOTHING
     except NotADirectoryError:
@@ -59,7 +62,16 @@ def identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def _lost(path: str, what: str) -> StoreFormatError:
+    return StoreFormatError(
+        f"{path}: there was a store, and its {DATA} {what}. Nothing was changed. Restore it from a copy; if nothing of "
+        "it is to be kept, remove the folder, and a new store can be made there."
+    )
+
+
 def _empty(path: str, names: set[str]) -> Found:
+    if names & _OF_A_STORE:
+        raise _lost(path, "is missing")
     others = sorted(names - _HARMLESS)
     if others:
         shown = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")

@@ -142,13 +142,61 @@ def test_who_came_to_read_makes_nothing(folder: Path) -> None:
     assert snapshot(folder) == {}
 
 
-@pytest.mark.parametrize("left", [(), ("lock",), ("lock", "lock.mdb"), ("lock", "data.mdb")])
+@pytest.mark.parametrize("left", [(), ("lock",), ("lock", "new/lock.mdb"), ("lock", "new/lock.mdb", "new/data.mdb")])
 def test_a_creation_that_died_half_way_is_begun_again(folder: Path, left: tuple[str, ...]) -> None:
     folder.mkdir()
     for name in left:
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch()
     make_store(folder)
     open_environment(folder)
+    assert {path.name for path in folder.iterdir()} == {"data.mdb", "lock.mdb", "lock"}
+
+
+@pytest.mark.parametrize("lost", ["missing", "empty"])
+def test_a_store_whose_data_are_gone_is_no_new_store(folder: Path, lost: str, opening: Callable[[Path], None]) -> None:
+    make_store(folder)
+    (folder / "data.mdb").unlink()
+    if lost == "empty":
+        (folder / "data.mdb").touch()
+    before = snapshot(folder)
+    with pytest.raises(
+        StoreFormatError, match=rf"there was a store, and its data\.mdb is {lost}.*Restore it from a copy"
+    ):
+        opening(folder)
+    assert snapshot(folder) == before
+
+
+DYING = """
+    import os, shutil, sys
+    from looms.snapshots.store import Store
+
+    def die_at(left):
+        def step(frame, event, arg):
+            nonlocal left
+            left -= 1
+            if not left:
+                os._exit(9)
+        sys.setprofile(step)
+        Store(sys.argv[1])
+        os._exit(0)
+
+    deaths = 0
+    while True:
+        child = os.fork() or die_at(1 + 11 * deaths)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with Store(sys.argv[1]):
+            pass
+        shutil.rmtree(sys.argv[1])
+        if code == 0:
+            break
+        deaths += 1
+    print(deaths)
+"""
+
+
+def test_whoever_dies_while_he_makes_a_store_leaves_one_that_can_be_made(folder: Path) -> None:
+    assert int(output(DYING, folder)) > 10
 
 
 def test_a_creation_that_died_before_the_tables_were_made_is_begun_again(folder: Path) -> None:
