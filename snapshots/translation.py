@@ -14,7 +14,8 @@ NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 _DAMAGE = (
     *(lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError, lmdb.VersionMismatchError, lmdb.InvalidError),
-    *(lmdb.IncompatibleError, lmdb.BadDbiError),
+    # A transaction that met a damaged page takes nothing more.
+    *(lmdb.IncompatibleError, lmdb.BadDbiError, lmdb.BadTxnError),
 )
 
 

@@ -147,7 +147,7 @@ def _told_once(stage: Callable[[], Iterable[Damage]], ledger: Ledger) -> Iterato
                 ledger.known.add((damage.table, damage.key))
             yield damage
     except StoreFormatError as error:
-        yield unreadable(None, error)
+        yield unreadable(error)
 
 
 def _number(store: Viewed, run_id: str) -> int | StoreFormatError:
@@ -168,13 +168,17 @@ def _runs(
     wanted = _all(store) if numbers is None else iter(numbers)
     for number in wanted:
         if isinstance(number, StoreFormatError):
-            yield unreadable(None, number)
+            yield unreadable(number)
             continue
         walk = RunWalk(number, ledger, code)
         more = True
         while more:
-            with store.view() as view:
-                more = not walk.go_on(view)
+            try:
+                with store.view() as view:
+                    more = not walk.go_on(view)
+            except StoreFormatError as error:  # of LMDB: of this run no more can be told
+                walk.found.append(unreadable(error, None if walk.head is None else walk.head.run_id))
+                ledger.shapes_known, more = False, False
             found, walk.found = walk.found, []
             yield from found
             ledger.step(0)

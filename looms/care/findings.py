@@ -59,9 +59,9 @@ def reason(error: BaseException) -> str:
     return (error.why if isinstance(error, StoreFormatError) else None) or str(error)
 
 
-def unreadable(table: Table | None, error: StoreError) -> Damage:
-    """LMDB cannot read on in a table."""
-    return Damage(Finding(None if table is None else table.name, None, None, {}, str(error), False))
+def unreadable(error: StoreError, run_id: str | None = None) -> Damage:
+    """LMDB cannot read on."""
+    return Damage(Finding(None, run_id, None, {}, str(error), False))
 
 
 def rows(*changes: Change) -> Mend:
