@@ -38,7 +38,10 @@ class ExportFile:
             self._path = checked_target(target)
             self._part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
             self._stack.callback(self._part.unlink, missing_ok=True)
-            self._raw = self._stack.enter_context(self._part.open("wb"))
+            try:
+                self._raw = self._stack.enter_context(self._part.open("wb"))
+            except OSError as error:  # what it is called for the moment is nobody's affair
+                raise type(error)(error.errno, error.strerror, str(self._path)) from None
             self._out: IO[bytes] = self._raw
             if self._path.suffix == ".gz":
                 compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=6, mtime=0)

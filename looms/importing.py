@@ -126,8 +126,12 @@ class Import:
         """Look at all of it, and write nothing; returns which of its runs are not whole."""
         look = Look(lines)
         pages = look.pages(LINES)
+        unseen = set(self._wanted.rename)
         while (whole := await anyio.to_thread.run_sync(next, pages, None)) is not None:
             self._check_ids(whole)
+            unseen.difference_update(whole)
+        if unseen:
+            raise InvalidInput(f"rename: {min(unseen)!r} is the id of no run in the file")
         return look.incomplete
 
     def _check_ids(self, ids: list[str]) -> None:

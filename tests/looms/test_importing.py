@@ -324,5 +324,9 @@ async def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
         for wrong in ({"effects": "drop"}, {"on_conflict": "ask"}, {"rename": {"a": ""}}, {"rename": {"": "a"}}):
             with pytest.raises(InvalidInput):
                 await rt.import_runs(io.BytesIO(b""), **wrong)
+        with pytest.raises(InvalidInput, match="nobody"):
+            await rt.import_runs(io.BytesIO(await export(rt)), rename={"nobody": "x"})
+        with pytest.raises(FileNotFoundError, match=r"/a\.jsonl'"):
+            await rt.export_runs(tmp_path / "no such folder" / "a.jsonl")
         with pytest.raises(FileNotFoundError):
             await rt.import_runs(tmp_path / "nowhere")
