@@ -30,7 +30,7 @@ from looms.reducers.ids import checked_id, id_problem
 from looms.reducers.portable import EffectLine, RunLine
 from looms.reducers.rebuilding import DoesNotFit, Rebuilt, check_letter
 from looms.reducers.registry import Registry
-from looms.snapshots import copying, effect_rows, heads, history, inbox, keys
+from looms.snapshots import copying, effect_rows, former, heads, history, inbox, keys
 from looms.snapshots.chains import Chain
 from looms.snapshots.errors import StoreError
 from looms.snapshots.rows import EffectRow, Head
@@ -287,6 +287,8 @@ def _beginning(group: Group, coming: Coming) -> Head:
     line = coming.rebuilt.line
     head = heads.new(group.reading, group.batch, coming.run_id, line.definition, line.started_at)
     again = head.again or (line.number is not None and coming.run_id == line.run_id)
+    if again:
+        former.note(group.batch, coming.run_id)  # elsewhere it was, and its effects are called accordingly
     return msgspec.structs.replace(head, again=again)
 
 
