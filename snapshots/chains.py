@@ -4,8 +4,8 @@ A run's snapshots are numbered from 0. The n-th stands on number n without its l
 log2(n) differences lie between any of them and a full one, and each holds what changed since not long before, for
 ever: the *skip-deltas* of Subversion's store. A full one is written where a difference would not pay.
 
-A difference names its base by seq and by *stamp*, a checksum of what the base was first written as: a snapshot that
-was made anew at that seq, by other code, is not what the difference was made from.
+A difference names its base by seq and by *stamp*, a checksum of the base's body: a snapshot that was made anew at that
+seq, by other code, is not what the difference was made from.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,6 @@ from looms.reducers.image_bytes import pack_delta, pack_full, unpack_delta, unpa
 from looms.reducers.images import Image, fits
 from looms.reducers.registry import Registry
 from looms.snapshots import snapshot_rows
-from looms.snapshots.batch import Batch
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import SnapshotInfo
 
@@ -163,32 +162,3 @@ def _down(reading: Reading, run: int, seq: int, code: Registry | None) -> Iterab
         if info.kind != "delta" or info.base is None or info.base >= seq:
             raise snapshot_rows.broken(reading, run, seq, f"it is {info.kind!r} and stands on {info.base}")
         seq, stamp = info.base, info.base_stamp
-
-
-def rewrite(batch: Batch, reading: Reading, run: int, seq: int, code: Registry | None, on: int | None = None) -> None:
-    """Write a snapshot again, with other bytes for the same: in full, or on another base. What stands on it still does.
-
-    Args:
-        batch: where it is written.
-        reading: where it is read, as it is now.
-        run, seq: which snapshot.
-        code: today's code, which it must fit to be put on another base; without it, it is written in full.
-        on: the seq of the snapshot to stand on, an earlier one; it is written in full where that would not pay.
-
-    Raises:
-        Misfit: it is not of today's code.
-        StoreFormatError: it, or one that it stands on, is damaged or missing.
-    """
-    info = snapshot_rows.get(reading, run, seq)
-    link = read(reading, run, seq, code).links[-1]
-    if info is None:
-        raise snapshot_rows.broken(reading, run, seq, "it is missing")
-    body = pack_full(link.image, code)
-    info = msgspec.structs.replace(info, kind="full", base=None, base_stamp=0)
-    if on is not None and code is not None:
-        base = read(reading, run, on, code).links[-1]
-        delta = _delta(base.image, link.image, code)
-        if delta is not None and _pays(delta, len(body)):
-            body = delta
-            info = msgspec.structs.replace(info, kind="delta", base=on, base_stamp=base.stamp)
-    snapshot_rows.put(batch, run, seq, info, body)

@@ -74,7 +74,7 @@ class Head(Row, frozen=True):
 class SnapshotInfo(Row, frozen=True):
     """A snapshot but for its body: when, `full` or `delta` (against the one at seq `base`), its schemas, its size.
 
-    `number` counts the run's snapshots from 0. `stamp` is a checksum of the body that it was first written with, and
+    `number` counts the run's snapshots from 0. `stamp` is a checksum of its body, and
     `base_stamp` its base's: see `looms.snapshots.chains`.
     """
 

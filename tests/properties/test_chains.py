@@ -60,27 +60,3 @@ def test_a_snapshot_at_every_seq_is_read_back_through_its_chain(examples: int) -
                 assert pack_full(found.links[-1].image, CODE) == full
                 bare = chains.read(batch.over(view), RUN, seq, None).links[-1].image
                 assert pack_full(bare, None) == full
-
-
-@effort(quick=15, long=150)
-def test_a_snapshot_written_again_is_the_same_and_carries_what_stands_on_it(examples: int) -> None:
-    with a_store() as store, store.view() as view:
-
-        @holds(examples, histories)
-        def law(history: History) -> None:
-            batch, chain, expected = store.new_batch(), Chain(), {}
-
-            def seen(run: FoldedRun) -> None:
-                nonlocal chain
-                written = chains.extend(chain, image(run), fingerprints(run, CODE), CODE)
-                snapshot_rows.put(batch, RUN, run.seq, written.info, written.body)
-                expected[run.seq] = pack_full(image(run), CODE)
-                chain = written.chain
-
-            followed(history, seen)
-            for n, seq in enumerate(expected):
-                code, on = ((CODE, max(1, seq - 2)), (CODE, None), (None, None))[n % 3]
-                chains.rewrite(batch, batch.over(view), RUN, seq, code, on if on != seq else None)
-            for seq, full in expected.items():
-                found = chains.read(batch.over(view), RUN, seq, CODE)
-                assert pack_full(found.links[-1].image, CODE) == full
