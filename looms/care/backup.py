@@ -3,7 +3,7 @@
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import msgspec
@@ -52,6 +52,8 @@ def backup(
     if os.path.lexists(name):
         raise StoreError(f"{name}: there is something already. A backup is never written over; give another name.")
     where, called = os.path.split(os.path.abspath(name))
+    if os.path.realpath(path) in _above(os.path.realpath(where)):
+        raise StoreError(f"{name}: that is inside of the store itself. Give the name of a folder elsewhere.")
     part = os.path.join(where, f".{called}.{secrets.token_hex(4)}.part")
     with closing(Environment(path)) as environment:
         try:
@@ -69,6 +71,14 @@ def backup(
             shutil.rmtree(part, ignore_errors=True)
             raise
     return Backup(name, size, commit)
+
+
+def _above(path: str) -> Iterator[str]:
+    """A folder, and all that it is in."""
+    yield path
+    while os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+        yield path
 
 
 def _copy(environment: Environment, data: str, step: Callable[[int], None]) -> None:

@@ -115,9 +115,11 @@ def damages(
     Raises:
         UnknownRun: there is no such run.
     """
-    numbers = [_number(store, run_id) for run_id in runs]
-    ledger.begin(store)
-    stages: list[Callable[[], Iterable[Damage]]] = [lambda: _runs(store, ledger, numbers if runs else None, code)]
+    numbers = [_number(store, run_id) for run_id in dict.fromkeys(runs)]
+    stages: list[Callable[[], Iterable[Damage]]] = [
+        lambda: ledger.begin(store),
+        lambda: _runs(store, ledger, numbers if runs else None, code),
+    ]
     if not runs:
         stages += [
             lambda: note_headless(store, ledger),
@@ -165,6 +167,7 @@ def _runs(
     store: Viewed, ledger: Ledger, numbers: list[int | StoreFormatError] | None, code: Registry | None
 ) -> Iterator[Damage]:
     """Walk over these runs, or over all."""
+    records = 0
     wanted = _all(store) if numbers is None else iter(numbers)
     for number in wanted:
         if isinstance(number, StoreFormatError):
@@ -181,7 +184,8 @@ def _runs(
                 ledger.shapes_known, more = False, False
             found, walk.found = walk.found, []
             yield from found
-            ledger.step(0)
+            ledger.step(ledger.records - records)
+            records = ledger.records
         ledger.runs += not walk.gone
 
 

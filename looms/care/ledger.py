@@ -68,14 +68,14 @@ class Ledger:
         self.types: dict[str, int] = {}
         self.shaped: Counter[tuple[str, Shape]] = Counter()
         self.stored_shapes: list[tuple[bytes, bytes | StoreFormatError]] = []
-        self.shapes_known = True
+        self.shapes_known = False
         self.known: set[tuple[Table, bytes]] = set()
         self.runs = self.records = self.commits = 0
         self._behind = b""  # the key behind the last commit that was looked at
         self._since: dict[int, int] = {}  # by run, what was its last seq at the beginning, where it went on since
 
-    def begin(self, store: Viewed) -> None:
-        """Note how things are at the beginning."""
+    def begin(self, store: Viewed) -> tuple[()]:
+        """Note how things are at the beginning; nothing is told yet."""
         low = b""
         with store.view() as view:
             with suppress(StoreFormatError):
@@ -83,6 +83,8 @@ class Ledger:
             while found := view.rows(SHAPES, low):
                 self.stored_shapes += found
                 low = found[-1][0] + b"\0"
+        self.shapes_known = True
+        return ()
 
     def catch_up(self, view: View) -> None:
         """Note which runs went on since the last look."""

@@ -34,7 +34,8 @@ async def check(session: Session, run: RunsArgument = None, repair: RepairOption
         raise UsageError("--repair is for the store as a whole; leave out the runs")
     modules, path = session.modules, session.store
     ids = [session.id(one) for one in run or ()]
-    total = None if ids or repair or not session.out.watched else sizes(path).entries
+    known = sizes(path)
+    total = None if ids or repair else known.entries + known.entries_of("log")  # the log is read twice
     with Bar(session.out, "repairing" if repair else "checking", total) as bar:
         told = _Told(session, bar)
         if repair:

@@ -16,6 +16,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -29,8 +30,11 @@ from tests.care.stores import modules
 PATIENCE = 20  # seconds
 
 
-async def shown(store: Path) -> dict[str, Any]:
-    """What each run shows; an error of Looms where it cannot, under its id or, for the list, under ""."""
+async def shown(store: Path, known: Iterable[str] = ()) -> dict[str, Any]:
+    """What each run shows; an error of Looms where it cannot, under its id or, for the list, under "".
+
+    Where they cannot be listed, those that are known are looked at.
+    """
     found: dict[str, Any] = {}
     async with looms.Reader(store, modules=modules) as reader:
         ids: list[str] = []
@@ -38,6 +42,7 @@ async def shown(store: Path) -> dict[str, Any]:
             ids += [one.run_id async for one in reader.runs()]
         except LoomsError as error:
             found[""] = error
+            ids = list(known)
         for run_id in ids:
             try:
                 state = await reader.run(run_id).inspect()
@@ -50,7 +55,7 @@ async def shown(store: Path) -> dict[str, Any]:
 def outcome(store: Path, before: dict[str, Any]) -> str:
     """What becomes of a store in which something is another; see the table."""
     try:
-        now = anyio.run(shown, store)
+        now = anyio.run(shown, store, before)
     except LoomsError:
         return "refused"
     told = "" in now

@@ -46,7 +46,11 @@ def test_a_copy_of_no_store_or_to_nowhere_is_refused(filled: Path, tmp_path: Pat
         looms.backup(tmp_path / "none.looms", tmp_path / "copy.looms")
     with pytest.raises(StoreError, match=r"copy\.looms: writing the backup failed: No such file"):
         looms.backup(filled, tmp_path / "nowhere" / "copy.looms")
+    for inside in (filled / "copy.looms", tmp_path / ".." / filled.parent.name / filled.name / "copy.looms"):
+        with pytest.raises(StoreError, match="inside of the store itself"):
+            looms.backup(filled, inside)
     assert os.listdir(tmp_path) == []
+    assert "copy.looms" not in os.listdir(filled)
 
 
 def test_a_copy_that_is_stopped_leaves_nothing(filled: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def flip_values(filled: Path, folder: Path, count: int | None) -> None:
             found = outcome(store, before)
             assert found in (("refused",) if key == b"format" else ("told", "found"))
             assert key == b"format" or looms.check(store).findings
-            now = before if found == "refused" else anyio.run(shown, store)
+            now = before if found == "refused" else anyio.run(shown, store, before)
             affected = [run_id for run_id in before if now.get(run_id) != before[run_id]]
             assert len(affected) <= 1, "others do not go on"
         except BaseException as error:
