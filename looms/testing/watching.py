@@ -4,6 +4,7 @@ Python tells a profile function of every call, also of those into C (``time.time
 done to the system. When one of them raises, the call is not made.
 """
 
+import gc
 import os
 import sys
 import sysconfig
@@ -59,12 +60,16 @@ def watched() -> Iterator[list[Deed]]:
             note("reads the environment", "os.environ", frame)
 
     before, _watching.note = sys.getprofile(), note
+    collects = gc.isenabled()
+    gc.disable()  # what others do when their garbage is collected is not this function's doing
     sys.setprofile(see)
     try:
         yield found
     finally:
         sys.setprofile(before)
         del _watching.note
+        if collects:
+            gc.enable()
 
 
 def _hook() -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import datetime as dates
 import functools
+import gc
 import os
 import random
 import secrets
@@ -226,6 +227,22 @@ def test_what_is_pure_passes() -> None:
     for module in looms.demo.modules:
         for definition in module.definitions.values():
             assert_pure(definition)
+
+
+def test_what_happens_to_others_garbage_meanwhile_is_not_the_reducers_doing() -> None:
+    @Module("made").reducer("notes", state=Notes)
+    def notes(state: Notes, event: Noted) -> Notes:
+        return replace(state, texts=tuple(str([n]) for n in range(100)))
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(lambda phase, info: time.time())
+    gc.set_threshold(1)
+    try:
+        assert_pure(notes)
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.pop()
 
 
 def test_what_raises_on_a_given_event_raises_here() -> None:
