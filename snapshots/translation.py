@@ -15,7 +15,7 @@ NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
 _DAMAGE = (
     *(lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError, lmdb.VersionMismatchError, lmdb.InvalidError),
     # A transaction that met a damaged page takes nothing more.
-    *(lmdb.IncompatibleError, lmdb.BadDbiError, lmdb.BadTxnError),
+    *(lmdb.IncompatibleError, lmdb.BadDbiError, lmdb.BadTxnError, lmdb.CursorFullError),
 )
 
 

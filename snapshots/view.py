@@ -102,12 +102,21 @@ class View:
     def rows(
         self, table: Table, low: bytes = b"", high: bytes | None = None, limit: int = 256
     ) -> list[tuple[bytes, bytes | StoreFormatError]]:
-        """Return what `page` would, with what is wrong with a damaged row in place of its body."""
+        """Return what `page` would, with what is wrong with a damaged row in place of its body.
+
+        Raises:
+            StoreFormatError: the rows are not in order, so who goes on behind the last one might never come to an end.
+        """
         try:
             with self._txn.cursor(self._handles[table]) as cursor:
                 found = list(_between(cursor, low, high, reverse=False, limit=limit))
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error
+        behind = low
+        for key, _ in found:
+            if key < behind:
+                raise damaged(table, key, self.path, "it stands behind a row whose key is greater")
+            behind = key
         return [(key, self._body_or_damage(table, key, value)) for key, value in found]
 
     def keys(

@@ -6,9 +6,10 @@ As a program it reads tasks from stdin (a line each: a position in the data file
 |---|---|
 | `refused` | the store cannot be opened, and says so |
 | `told` | a run says that it cannot be read, or a list does; the others show what they showed |
-| `found` | all is shown as it was, and the check finds what is wrong |
+| `found` | what is shown is as it was, but for runs that are missing in the list, and the check finds what is wrong |
 | `harmless` | all is shown as it was, and nothing is wrong |
 | `wrong` | something is shown that is not so, or an error is raised that is none of Looms |
+| `endless` | nothing has come of it after a long time |
 | `killed` | the process was killed by a signal |
 """
 
@@ -63,8 +64,10 @@ def outcome(store: Path, before: dict[str, Any]) -> str:
         if isinstance(what, LoomsError):
             told = True
         elif what != before.get(run_id):
+            say(f"{store}: run {run_id} shows {what}", sys.stderr)
             return "wrong"
     if not told and now.keys() != before.keys():
+        say(f"{store}: there are {sorted(now)}", sys.stderr)
         return "wrong" if looms.check(store).ok else "found"
     found = looms.check(store).findings
     return "told" if told else "found" if found else "harmless"
@@ -88,7 +91,7 @@ def main(original: Path, scratch: Path) -> None:
                 os._exit(0)
         status = os.waitpid(child, 0)[1]
         if os.WIFSIGNALED(status):
-            say("killed" if os.WTERMSIG(status) != signal.SIGALRM else "wrong")
+            say("killed" if os.WTERMSIG(status) != signal.SIGALRM else "endless")
         with suppress(FileNotFoundError):
             shutil.rmtree(scratch / f"{position}.{bit}")
 
