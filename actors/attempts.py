@@ -77,7 +77,8 @@ async def attempt(
 
 
 async def _call(effect: Effect[Any], request: Any, ctx: EffectContext, threads: Threads) -> Any:
-    arguments = (request, ctx) if effect.takes_context else (request,)
+    own = effect.requests.apart(request)  # what a handler changes in a list, the next attempt does not get
+    arguments = (own, ctx) if effect.takes_context else (own,)
     if effect.is_async:
         return await effect.function(*arguments)
     answer = await threads.call(effect.function, *arguments)

@@ -33,7 +33,6 @@ from looms.actors.requests import (
     unpack_request,
 )
 from looms.actors.service import Service
-from looms.reducers.codec import Unfit
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.snapshots import requests
 
@@ -137,11 +136,7 @@ def ask(service: Service, host: Host, request: Request) -> Call[Any]:
     match request:
         case StartRun(definition=name, input=data, run_id=run_id, exists=exists):
             definition = code.definition(name)
-            try:
-                given = definition.inputs.from_json(data)
-            except Unfit as error:
-                raise InvalidInput(f"the input of {name}: {error}") from error
-            return service.start(definition, given, run_id, exists)
+            return service.start(definition, definition.input_from_json(data), run_id, exists)
         case SignalRun(run_id=run_id, type=type, payload=payload, key=key, retain=retain):
             return service.signal(run_id, [code.event_named(type).from_json(payload)], key, retain)
         case PublishEvent(type=type, payload=payload, key=key, retain=retain):

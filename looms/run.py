@@ -5,11 +5,12 @@ from typing import Any, Generic, Literal, TypeVar
 import anyio
 from anyio import lowlevel
 
+from looms.actors.cell import Cell
 from looms.actors.errors import RunCancelled, RunFailed
 from looms.actors.service import Receipt, Service
 from looms.reducers.errors import ReducerError, RunSuspended
 from looms.reducers.events import Event
-from looms.reducers.views import RunState, view
+from looms.reducers.views import RunState, apart
 from looms.run_reading import RunReading
 from looms.source import ServedSource
 
@@ -64,9 +65,9 @@ class Run(RunReading[S], Generic[S, O]):
         with anyio.move_on_after(timeout) if timeout else anyio.CancelScope():
             while True:
                 more = self._served.next_commit(self.id)
-                now = await self.inspect()
-                if now.status not in ("running", "waiting"):
-                    return _output(now)  # type: ignore[no-any-return]
+                cell = await self._settled()
+                if cell.run.end is not None or cell.suspended is not None:
+                    return _output(await self.inspect())  # type: ignore[no-any-return]
                 if timeout is not None and timeout <= 0:
                     break
                 await more.wait()
@@ -79,11 +80,8 @@ class Run(RunReading[S], Generic[S, O]):
             UnknownRun: there is no such run.
             ReducerError: today's code cannot fold it.
         """
-        await lowlevel.checkpoint()
-        cell = await self._served.host.settled(self.id)
-        if isinstance(cell.problem, ReducerError):
-            raise cell.problem
-        return view(cell.run, cell.suspended)
+        cell = await self._settled()
+        return apart(cell.run, cell.suspended, self._served.host.code)
 
     async def cancel(self, reason: str = "", *, grace: float = 30) -> None:
         """Have the run end.
@@ -162,6 +160,19 @@ class Run(RunReading[S], Generic[S, O]):
             UnknownEvent, InvalidEvent, ReducerError: as for a signal.
         """
         await self._service().settle_effect(self.id, effect_id, events).result()
+
+    async def _settled(self) -> Cell:
+        """The run's cell, as of a commit.
+
+        Raises:
+            UnknownRun: there is no such run.
+            ReducerError: today's code cannot fold it.
+        """
+        await lowlevel.checkpoint()
+        cell = await self._served.host.settled(self.id)
+        if isinstance(cell.problem, ReducerError):
+            raise cell.problem
+        return cell
 
     def _service(self) -> Service:
         return Service(self._served.host)

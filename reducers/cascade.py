@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from looms.reducers.codec import encode, plain
+from looms.reducers.codec import encode
 from looms.reducers.definitions import Definition, ReduceContext
 from looms.reducers.entries import Entry, More, Origin, Row
 from looms.reducers.errors import InvalidMatch, LoomsError, MailboxFull, ReducerError, RunFinished, TurnTooLong
@@ -297,9 +297,9 @@ class Cascade:
             case Spawn() if isinstance(wire, WireSpawn):
                 self._start_child(child_id(thread.id, key, instruction), wire, instruction, cause)
             case Cancel(reason=reason) if child is not None:
-                self._tell(thread.id, child.id, End("cancelled", error=reason), cause)
+                self._tell(thread.id, child, End("cancelled", error=reason), cause)
             case Complete() | Fail() | EndCancelled() if thread.parent is not None:
-                self._tell(thread.parent, thread.id, ending(instruction), cause)
+                self._tell(thread.parent, thread, ending(instruction), cause)
 
     def _start_child(self, child: str, wire: WireSpawn, spawn: Spawn, cause: int) -> None:
         more = More(cause=cause, thread=child, kind=wire.definition)
@@ -307,19 +307,18 @@ class Cascade:
         only = self._run.threads[child]
         self._queue.append(Arriving(STARTED, Started(spawn.input), payload, more=more, only=only))
 
-    def _tell(self, parent: str, child: str, end: End, cause: int) -> None:
+    def _tell(self, parent: str, child: Thread, end: End, cause: int) -> None:
         """Tell a parent how its child ended."""
-        more = More(cause=cause, thread=parent)
-        kind: EventType[Any]
-        event: Event
+        more, only = More(cause=cause, thread=parent), self._run.threads[parent]
         match end.status:
             case "completed":
-                kind, event = CHILD_COMPLETED, ChildCompleted(child, plain(encode(end.output)))
+                more = msgspec.structs.replace(more, kind=child.kind)  # which knows the type of its output
+                arriving = Arriving(CHILD_COMPLETED, ChildCompleted(child.id, end.output), more=more, only=only)
             case "failed":
-                kind, event = CHILD_FAILED, ChildFailed(child, end.error or "")
+                arriving = Arriving(CHILD_FAILED, ChildFailed(child.id, end.error or ""), more=more, only=only)
             case "cancelled":
-                kind, event = CHILD_CANCELLED, ChildCancelled(child, end.error or "")
-        self._queue.append(Arriving(kind, event, more=more, only=self._run.threads[parent]))
+                arriving = Arriving(CHILD_CANCELLED, ChildCancelled(child.id, end.error or ""), more=more, only=only)
+        self._queue.append(arriving)
 
     def _failure(self, error: BaseException, definition: str, seq: int, type_name: str) -> ReducerError:
         return ReducerError(

@@ -5,13 +5,15 @@ it. What would come back as something else is refused when it is given: a live r
 replay will see.
 """
 
+from copy import deepcopy
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from looms.reducers.errors import ModuleError
 from looms.reducers.exactness import first_difference, first_unencodable, is_exactly
-from looms.reducers.schemas import first_unknown, schema
+from looms.reducers.schemas import first_unknown, is_changeable, schema
 
 T = TypeVar("T")
 
@@ -83,6 +85,19 @@ class Codec(Generic[T]):
         if not same and (difference := first_difference(value, decoded, declared=declared)):
             raise Unfit(difference)
         return data, decoded
+
+    @cached_property
+    def _changeable(self) -> bool:
+        return is_changeable(self.schema)
+
+    def apart(self, value: T) -> T:
+        """The same value, for somebody who may change it in place: it shares nothing that can be changed."""
+        if not self._changeable:
+            return value
+        try:
+            return self._pack(value, declared=False)[1]
+        except Unfit:
+            return deepcopy(value)
 
     def from_json(self, data: bytes) -> T:
         """The value that some JSON says.

@@ -104,6 +104,17 @@ class Definition(Generic[S, I, O]):
         except Unfit as error:
             raise InvalidInput(f"the input of {self.name}: {error}") from error
 
+    def input_from_json(self, data: bytes) -> I:
+        """The input that some JSON says.
+
+        Raises:
+            InvalidInput: it is no JSON, or does not fit.
+        """
+        try:
+            return self.inputs.from_json(data)
+        except Unfit as error:
+            raise InvalidInput(f"the input of {self.name}: {error}") from error
+
 
 class Projection(Generic[S]):
     """A reducer without instructions, for reading. Made by ``@module.projection``."""

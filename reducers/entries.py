@@ -12,9 +12,9 @@ from looms.reducers.codec import Unfit, encode, plain
 from looms.reducers.errors import InvalidEvent
 from looms.reducers.events import Event
 from looms.reducers.instructions import Instruction
-from looms.reducers.lifecycle import Started
+from looms.reducers.lifecycle import CHILD_COMPLETED, STARTED, ChildCompleted, Started
 from looms.reducers.registry import Registry
-from looms.reducers.wire import WireInstruction, from_wire
+from looms.reducers.wire import WireInstruction, from_wire, typed
 
 Origin: TypeAlias = Literal["start", "signal", "effect", "timer", "thread", "run"]
 
@@ -28,7 +28,7 @@ class More(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str | None = None
     effect: tuple[int, int] | None = None  # seq and index of the invoke
     final: bool = False
-    kind: str | None = None  # of looms.started: the definition of the thread
+    kind: str | None = None  # of looms.started and looms.child_completed: the definition of the thread
     due: int | None = None  # of looms.cancel_requested: when the grace is over
     decisions: tuple[tuple[str, str, tuple[WireInstruction, ...]], ...] = ()  # thread, its definition, what it decided
     satisfied: dict[str, str] = {}
@@ -59,8 +59,16 @@ class _Start(msgspec.Struct, frozen=True):
     input: msgspec.Raw
 
 
+class _Completion(msgspec.Struct, frozen=True):
+    """The payload of looms.child_completed, whose output only the child's definition can read."""
+
+    thread: str
+    output: msgspec.Raw
+
+
 _rows = msgspec.msgpack.Decoder(Row)
 _starts = msgspec.msgpack.Decoder(_Start)
+_completions = msgspec.msgpack.Decoder(_Completion)
 _parts = msgspec.msgpack.Decoder(tuple[msgspec.Raw, ...])
 _keyed = msgspec.msgpack.Decoder(_Keyed)
 
@@ -124,8 +132,11 @@ class Entry:
             LoomsError: today's code does not know its type, or the payload does not fit it.
         """
         if self._event is None:
-            if self.row.more.kind is not None:
-                self._event = self._started(self.row.more.kind)
+            kind = self.row.more.kind
+            if kind is not None and self.row.type == STARTED.name:
+                self._event = self._started(kind)
+            elif kind is not None and self.row.type == CHILD_COMPLETED.name:
+                self._event = self._child_completed(kind)
             else:
                 code = self._code or _NO_CODE
                 self._event = code.event_named(self.row.type).unpack(self.row.payload, self.row.version)
@@ -139,6 +150,15 @@ class Entry:
             return Started(plain(data) if known is None else known.inputs.unpack(data))
         except (msgspec.MsgspecError, Unfit) as error:
             raise InvalidEvent(f"looms.started: the input of {kind}: {error}") from error
+
+    def _child_completed(self, kind: str) -> ChildCompleted:
+        """The end of a child; where today's code does not know its definition, the output is plain data."""
+        known = self._code.definitions.get(kind) if self._code else None
+        try:
+            payload = _completions.decode(self.row.payload)
+            return ChildCompleted(payload.thread, typed(None if known is None else known.outputs, payload.output))
+        except msgspec.MsgspecError as error:
+            raise InvalidEvent(f"looms.child_completed: {error}") from error
 
     @property
     def decisions(self) -> dict[str, tuple[Instruction, ...]]:

@@ -40,6 +40,8 @@ def is_exactly(given: Any, decoded: Any, depth: int = 0) -> bool:
         given, decoded = _astuple(given), _astuple(decoded)
     elif kind is dict:
         given, decoded = (*given, *given.values()), (*decoded, *decoded.values())
+    elif isinstance(decoded, datetime | time):
+        return given.tzinfo is decoded.tzinfo
     elif not isinstance(decoded, list | tuple):
         return isinstance(decoded, _READ_FROM_TEXT)
     kinds = tuple(map(type, decoded))
@@ -64,7 +66,7 @@ def first_difference(given: Any, decoded: Any, *, declared: bool = True) -> str 
     while todo:
         given, decoded, path, depth = todo.pop()
         if not _alike(given, decoded, declared):
-            return f"{_kinds(given, decoded)}; declare the type that it has - at `{path}`"
+            return f"{_told(given, decoded)} - at `{path}`"
         inner = [(a, b, path + place, depth + 1) for place, a, b in _pairs(given, decoded)]
         if inner and depth >= DEEPEST:
             return f"nested deeper than {DEEPEST} levels - at `{path[:60]}...`"
@@ -81,7 +83,7 @@ def _alike(given: Any, decoded: Any, declared: bool) -> bool:
         return len(given) == len(decoded)
     if isinstance(decoded, msgspec.Struct) or dataclasses.is_dataclass(decoded):
         return True
-    return _same(given, decoded)
+    return _same(given, decoded) and (declared or _in_one_zone(given, decoded))
 
 
 def _asked_for(given: Any, decoded: Any) -> bool:
@@ -130,11 +132,23 @@ def _instant(moment: datetime) -> datetime:
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _kinds(given: Any, decoded: Any) -> str:
+def _in_one_zone(given: Any, decoded: Any) -> bool:
+    """Whether two moments that are the same tell the same days and hours, now and when something is added to them."""
+    if not isinstance(decoded, datetime | time):
+        return True
+    return given.tzinfo == decoded.tzinfo or (decoded.tzinfo is UTC and getattr(given.tzinfo, "key", "") == "UTC")
+
+
+def _told(given: Any, decoded: Any) -> str:
+    """What comes back instead, and what would be right."""
     name = type(given).__name__
-    if type(given) is type(decoded):
-        return f"another {name} would come back"
-    return f"{name} would come back as {type(decoded).__name__}"
+    if type(given) is not type(decoded):
+        return f"{name} would come back as {type(decoded).__name__}; declare the type that it has"
+    if isinstance(decoded, datetime) and _same(given, decoded):
+        return (
+            f"a datetime of zone {given.tzinfo} would come back in UTC; keep moments in UTC, as .astimezone(UTC) does"
+        )
+    return f"another {name} would come back; declare the type that it has"
 
 
 def is_deeper(value: Any, levels: int) -> bool:

@@ -56,6 +56,23 @@ def first_unknown(info: types.Type) -> str | None:
     return None
 
 
+_CHANGEABLE = (types.ListType, types.DictType, types.SetType, types.TypedDictType, types.ByteArrayType, types.AnyType)
+
+
+def is_changeable(info: types.Type) -> bool:
+    """Whether values of a type hold something that can be changed in place."""
+    return any(isinstance(part, _CHANGEABLE) or _is_not_frozen(part) for _, part in walk(info))
+
+
+def _is_not_frozen(info: types.Type) -> bool:
+    match info:
+        case types.StructType(cls=cls):
+            return not cls.__struct_config__.frozen
+        case types.DataclassType(cls=cls):
+            return not cls.__dataclass_params__.frozen if hasattr(cls, "__dataclass_params__") else True
+    return False
+
+
 def fingerprint(type: Any, version: int) -> str:
     """What tells a stored state of this type from one of another shape: field names and types, and a version.
 

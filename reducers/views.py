@@ -3,11 +3,17 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from looms.reducers.folded import FoldedRun
+from looms.reducers.codec import Codec
+from looms.reducers.entries import unpack_entry
+from looms.reducers.folded import ROOT, FoldedRun
 from looms.reducers.forks import origin
 from looms.reducers.instructions import Instruction
 from looms.reducers.records import Record, effect_id, record
+from looms.reducers.registry import Registry
+
+_ANY: Codec[Any] = Codec(Any, "plain data")
 
 
 class ThreadState(msgspec.Struct, frozen=True):
@@ -82,7 +88,7 @@ class Replay(msgspec.Struct, frozen=True):
 
 
 def view(run: FoldedRun, suspended: str | None = None) -> RunState:
-    """A picture of a run.
+    """A picture of a run. It shares states and requests with the run.
 
     Args:
         run: the run.
@@ -109,3 +115,37 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
         error=suspended if suspended is not None else (end.error if end else None),
         forked_from=origin(run.forks),
     )
+
+
+def apart(run: FoldedRun, suspended: str | None, code: Registry) -> RunState:
+    """A picture of a run that goes on: whoever gets it may change a list in it, and does not change the run.
+
+    Args:
+        run: the run.
+        suspended: why it is suspended, if it is.
+        code: today's code.
+    """
+    shared = view(run, suspended)
+    threads = {id: replace(thread, state=_state_apart(thread, code)) for id, thread in shared.threads.items()}
+    root = code.definitions.get(run.definition)
+    return replace(
+        shared,
+        state=threads[ROOT].state,
+        threads=threads,
+        waits=tuple(replace(wait, match=_ANY.apart(wait.match)) for wait in shared.waits),
+        effects=tuple(replace(effect, request=_request_apart(effect, code)) for effect in shared.effects),
+        mailbox=tuple(
+            record(unpack_entry(run.mailbox[seq].pack(), code), *run.whose(seq)) for seq in sorted(run.mailbox)
+        ),
+        output=(_ANY if root is None else root.outputs).apart(shared.output),
+    )
+
+
+def _state_apart(thread: ThreadState, code: Registry) -> Any:
+    known = code.definitions.get(thread.kind)
+    return thread.state if known is None else known.states.apart(thread.state)
+
+
+def _request_apart(effect: EffectState, code: Registry) -> Any:
+    known = code.effects.get(effect.effect)
+    return (_ANY if known is None else known.requests).apart(effect.request)

@@ -123,10 +123,17 @@ def claim_stdout() -> int:
     return mine
 
 
+class _Console(Console):
+    """A console that leaves it to whoever prints what to do when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(file: Any) -> Console:
     """A console without colour where there is no terminal, or where `NO_COLOR` is set."""
     terminal = bool(file.isatty())
-    return Console(
+    return _Console(
         file=file,
         force_terminal=terminal,
         color_system="auto" if terminal and not os.environ.get("NO_COLOR") else None,

@@ -8,6 +8,7 @@ from looms.commands.arguments import KeyOption, PayloadOption, RunArgument, Type
 from looms.commands.plain import plain
 from looms.commands.session import Session
 from looms.commands.texts import named
+from looms.reducers.registry import Registry
 
 
 async def start(
@@ -25,6 +26,8 @@ async def start(
     """Start a run, and print its id."""
     given = json_value(input, "--input")
     wanted = None if run_id is None else session.id(run_id)
+    if not session.store.exists():  # what is refused makes no store
+        Registry(session.needs_app()).definition(definition).input_from_json(given)
     async with session.driver(new=True) as driver:
         started = await driver.start(definition, given, run_id=wanted, exists=exists)
     if session.out.json:

@@ -177,3 +177,14 @@ def test_starting_in_a_store_that_is_not_there_makes_it_and_says_so(tmp_path: Pa
     done = run("--store", tmp_path / "new.looms", *APP, "start", "shop.order", "--input", '{"order_id": "o1"}')
     assert done.returncode == 0
     assert "is a new store" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("definition", "input"),
+    [("shop.odrer", '{"order_id": "o1"}'), ("shop.order", '{"order_id": 1}'), ("shop.order", "{")],
+)
+def test_a_start_that_is_refused_makes_no_store(tmp_path: Path, definition: str, input: str) -> None:
+    done = run("--store", tmp_path / "typo.looms", *APP, "start", definition, "--input", input)
+    assert done.returncode in (1, 2)
+    assert "looms: " in done.stderr
+    assert not (tmp_path / "typo.looms").exists()

@@ -19,13 +19,15 @@ LONG = "#" * 300_000
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a run whose log is larger than any pipe."""
+    """A store with a run whose log has records larger than any pipe, and one with many small ones."""
     path = tmp_path_factory.mktemp("long") / "orders.looms"
 
     async def fill() -> None:
         async with Runtime(path, modules=modules) as runtime:
             run = await runtime.start(order, PlaceOrder(order_id="o1"), run_id="o1")
             await run.signal(*[Noted(text=LONG) for _ in range(4)])
+            run = await runtime.start(order, PlaceOrder(order_id="o2"), run_id="o2")
+            await run.signal(*[Noted(text="short") for _ in range(300)])
 
     anyio.run(fill)
     return path
@@ -71,6 +73,18 @@ def test_a_reader_who_has_enough_ends_the_command_quietly(long: Path, more: tupl
         command.stdout.close()
         assert command.stderr.read() == ""
         assert command.wait(LIMIT) == 141
+
+
+@pytest.mark.parametrize("command", ["events o2", "replay o2 --step"])
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_it_ends_quietly_in_the_midst_of_many_small_lines_too(long: Path, command: str, more: tuple[str, ...]) -> None:
+    with started("--store", long, *command.split(), *more) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        assert running.wait(LIMIT) == 141
 
 
 def test_a_command_without_a_stdout_is_told_so(store: Path) -> None:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter, OrderedDict
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -27,6 +27,7 @@ from tests.properties.values import (
     plain_values,
     texts,
     types,
+    zones,
 )
 
 
@@ -135,3 +136,17 @@ def test_an_upcast_that_changes_nothing_reads_what_was_written(examples: int) ->
         event = cls(data.draw(typed.values))
         payload, _ = kind.pack(event)
         assert exact(kind.unpack(payload, 1)) == exact(kind.unpack(payload, 2)) == exact(event)
+
+
+@effort(quick=100, long=1_000)
+def test_a_moment_of_another_zone_is_read_in_utc_and_no_state_may_hold_it(examples: int) -> None:
+    @holds(examples, st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31)), zones)  # noqa: DTZ001
+    def law(wall: datetime, zone: timezone) -> None:
+        moment = wall.replace(tzinfo=zone)
+        codec: Codec[datetime] = Codec(datetime, "the test")
+        _, decoded = codec.pack(moment)
+        assert (decoded, decoded.tzinfo) == (moment, UTC)
+        assert codec.unpack(codec.pack_exactly(decoded)).tzinfo is UTC
+        if zone.utcoffset(None):
+            with pytest.raises(Unfit, match=r"would come back in UTC; .*astimezone\(UTC\)"):
+                codec.pack_exactly(moment)

@@ -68,7 +68,7 @@ class Typed(msgspec.Struct):
 zones = st.builds(lambda minutes: timezone(timedelta(minutes=minutes)), st.integers(-720, 720))
 ints = st.integers(-(2**63), 2**64 - 1)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-moments = st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.one_of(st.just(UTC), zones))  # noqa: DTZ001
+moments = st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
 
 leaves = st.sampled_from(
     [

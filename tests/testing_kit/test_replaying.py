@@ -87,3 +87,19 @@ async def test_a_suspended_run_may_replay(path: Path) -> None:
         await assert_replays(run)
         with pytest.raises(UnknownRun):
             await assert_replays(rt.run("nobody"))
+
+
+async def test_a_state_that_no_snapshot_can_hold_is_found_out(path: Path, clock: TestClock) -> None:
+    module = Module("loose")
+
+    class Loose(State):
+        pair: tuple[int, ...] = ()
+
+    @module.reducer("loose", state=Loose)
+    def loose(state: Loose, event: Started[None]) -> Reduced[Loose]:
+        return replace(state, pair=[1, 2])  # a tuple was declared
+
+    async with runtime([module], path, clock) as rt:
+        run = await rt.start(loose, run_id="l1")
+        with pytest.raises(AssertionError, match=r"run l1 .*the state of root cannot be stored .* - at `\$\.pair`"):
+            await assert_replays(run)
