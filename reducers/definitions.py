@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from looms.reducers.annotations import NOTHING_SAID, called, handled, parameters
 from looms.reducers.codec import Codec, Unfit
 from looms.reducers.errors import InvalidInput, ModuleError
-from looms.reducers.events import Event, checked_version
+from looms.reducers.events import Event, checked_version, event_type
 from looms.reducers.instructions import Instruction, Reduced, Step
 from looms.reducers.schemas import fingerprint
 from looms.reducers.state import State
@@ -64,10 +65,18 @@ class Definition(Generic[S, I, O]):
         given = input if input is not NOTHING_SAID else started_with
         self.inputs: Codec[I] = Codec(None if given is NOTHING_SAID else given, f"the input of reducer {name}")
         self.outputs: Codec[O] = Codec(Any if output is NOTHING_SAID else output, f"the output of reducer {name}")
-        self.fingerprint = fingerprint(state, version)
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
         self.__wrapped__ = function
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells a stored state of today's from one that other code folded.
+
+        A new version of an event counts: its upcast may make other values of what was folded before.
+        """
+        kinds = [event_type(cls) for cls in self.handles]
+        return fingerprint(self.state, self.version, {kind.name: kind.version for kind in kinds if kind.version > 1})
 
     def __call__(self, state: S, event: Event, ctx: ReduceContext | None = None) -> Reduced[S]:
         """What the function answers; ``ctx`` is made up when it takes one and none is given."""

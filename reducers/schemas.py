@@ -1,7 +1,8 @@
 """What a type is made of: walks over the description that msgspec gives of a type."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import inspect as types
@@ -73,12 +74,17 @@ def _is_not_frozen(info: types.Type) -> bool:
     return False
 
 
-def fingerprint(type: Any, version: int) -> str:
-    """What tells a stored state of this type from one of another shape: field names and types, and a version.
+def fingerprint(type: Any, version: int, events: Mapping[str, int] = MappingProxyType({})) -> str:
+    """What tells a stored state of this type from one of another shape, or that was folded from other events.
 
     Defaults do not count: a state that was stored holds its values.
+
+    Args:
+        type: the state's type; its field names and types count.
+        version: what the user says of the state's meaning.
+        events: the versions of the events that it is folded from, by name, of those that have had another one.
     """
-    lines = [f"version {version}"]
+    lines = [f"version {version}", *(f"event {name} {number}" for name, number in sorted(events.items()))]
     for path, part in walk(schema(type)):
         lines.append(f"{path} {_label(part)}")
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()

@@ -193,3 +193,43 @@ async def test_a_reader_without_the_code_shows_every_delta_as_plain_data(
             state = (await run.snapshot(snapshot.seq)).state
             books = state.books if modules else state["books"]
             assert list(books[:30]) == [f"book {n}" if n < snapshot.seq - 1 else "empty" for n in range(30)]
+
+
+async def test_a_new_version_of_an_event_makes_older_snapshots_not_fit(path: Path, clock: TestClock) -> None:
+    """Its upcast may make other values of what was folded: a state is never half of the old and half of the new."""
+
+    def names(version: int) -> tuple[Module, Any, Any]:
+        module = Module("names")
+
+        @module.event("named", version=version)
+        class Named(Event):
+            name: str
+
+        if version == 2:
+
+            @module.upcast("named", to=2)
+            def titled(payload: dict[str, Any]) -> dict[str, Any]:
+                return {**payload, "name": payload["name"].title()}
+
+        class Names(State):
+            names: tuple[str, ...] = ()
+
+        @module.reducer("names", state=Names)
+        def collect(state: Names, event: Started[None] | Named) -> Reduced[Names]:
+            return replace(state, names=(*state.names, event.name)) if isinstance(event, Named) else state
+
+        return module, collect, Named
+
+    module, collect, named = names(1)
+    async with runtime([module], path, clock, snapshot_every=2) as rt:
+        run = await rt.start(collect, run_id="n1")
+        await run.signal(named("ada"), named("ben"))
+        await run.signal(named("cy"))
+    module, _, named = names(2)
+    async with runtime([module], path, clock, snapshot_every=2) as rt:
+        run = rt.run("n1")
+        assert (await run.state()).names == ("Ada", "Ben", "Cy")
+        assert (await run.replay_to(3)).after.state.names == ("Ada", "Ben")
+        await run.signal(named("Dee"), named("Eve"))
+        assert (await rt.verify("n1")).stale_snapshot is None
+        assert (await run.state()).names == ("Ada", "Ben", "Cy", "Dee", "Eve")
