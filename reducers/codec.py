@@ -13,7 +13,7 @@ import msgspec
 
 from looms.reducers.errors import ModuleError
 from looms.reducers.exactness import first_difference, first_unencodable, is_exactly
-from looms.reducers.schemas import first_unknown, is_changeable, schema
+from looms.reducers.schemas import first_omitting, first_unknown, is_changeable, schema
 
 T = TypeVar("T")
 
@@ -131,3 +131,23 @@ class Codec(Generic[T]):
             return self._decoder.decode(data)
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             raise Unfit(str(error)) from error
+
+
+def declared(type: Any, where: str) -> Codec[Any]:
+    """The codec of a type that a user declares.
+
+    Args:
+        type: the type.
+        where: what it is for, for the message when it cannot be stored.
+
+    Raises:
+        ModuleError: a type that msgspec cannot encode or check, or that does not store all that a value is, with the
+            path to it.
+    """
+    codec: Codec[Any] = Codec(type, where)
+    if omitting := first_omitting(codec.schema):
+        raise ModuleError(
+            f"{where}: {omitting} does not store what equals its defaults, so another default would change the past; "
+            "declare it without omit_defaults"
+        )
+    return codec

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from looms.reducers.annotations import NOTHING_SAID, called, handled, parameters
-from looms.reducers.codec import Codec, Unfit
+from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event, checked_version, event_type
 from looms.reducers.instructions import Instruction, Reduced, Step
@@ -59,12 +59,12 @@ class Definition(Generic[S, I, O]):
         self.version = checked_version(version, f"reducer {name}")
         self.takes_context, annotation = _second_parameter(function, f"reducer {name}")
         self.handles, started_with = handled(annotation, f"reducer {name}")
-        self.states: Codec[S] = Codec(state, f"the state of reducer {name}")
+        self.states: Codec[S] = declared(state, f"the state of reducer {name}")
         if NOTHING_SAID not in (input, started_with) and started_with not in (input, Any):
             raise ModuleError(f"reducer {name}: input={input!r}, and the annotation says Started[{started_with!r}]")
         given = input if input is not NOTHING_SAID else started_with
-        self.inputs: Codec[I] = Codec(None if given is NOTHING_SAID else given, f"the input of reducer {name}")
-        self.outputs: Codec[O] = Codec(Any if output is NOTHING_SAID else output, f"the output of reducer {name}")
+        self.inputs: Codec[I] = declared(None if given is NOTHING_SAID else given, f"the input of reducer {name}")
+        self.outputs: Codec[O] = declared(Any if output is NOTHING_SAID else output, f"the output of reducer {name}")
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
         self.__wrapped__ = function

@@ -74,10 +74,7 @@ def _of_structs(before: Any, after: Any, inside: Fields) -> Patch | None:
         if new is msgspec.UNSET:
             changes[key] = [Code.GONE]
         elif (patch := difference(old, new, field)) is not None:
-            absent = (
-                key in inside.omitted and old == inside.omitted[key]
-            )  # so there is nothing to change among plain data
-            changes[key] = [Code.SET, field.codec.pack_exactly(new)] if absent else patch
+            changes[key] = patch
     return [Code.FIELDS, changes] if changes else None
 
 

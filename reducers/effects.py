@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from looms.reducers.annotations import called, parameters
-from looms.reducers.codec import Codec, Unfit
+from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event
 from looms.reducers.moments import is_seconds
@@ -121,7 +121,7 @@ class Effect(Generic[R]):
         given = _parameters(function, where)
         self.takes_context = len(given) == 2
         annotation = given[0].annotation
-        self.requests: Codec[R] = Codec(
+        self.requests: Codec[R] = declared(
             Any if annotation is inspect.Parameter.empty else annotation, f"the request of {where}"
         )
         self.is_async = inspect.iscoroutinefunction(called(function))

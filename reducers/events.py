@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 import msgspec
 from msgspec import inspect as types
 
-from looms.reducers.codec import Codec, Unfit, encode, plain
+from looms.reducers.codec import Codec, Unfit, declared, encode, plain
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent
 from looms.reducers.messages import told
 
@@ -47,7 +47,7 @@ class EventType(Generic[E]):
         self.upcasts: dict[int, Upcast] = {}
         self.renamed: dict[int, dict[str, str]] = {}
         self.called: dict[str, str] = {}
-        self._codec: Codec[E] = Codec(cls, f"event {name}")
+        self._codec: Codec[E] = declared(cls, f"event {name}")
         self.schema = self._codec.schema
 
     @property

@@ -225,28 +225,13 @@ def _check_fields(
     fields = {field.encode_name: field.type for field in info.fields}
     if isinstance(info, types.StructType) and info.tag_field:
         fields[info.tag_field] = types.AnyType()
-    left_out = _left_out(info)
     for key, part in match.items():
         if key not in fields:
             raise InvalidMatch(
                 f"{event} has no field {_dotted((*path, key))!r}, so a wait for it could never be met"
                 f"{closest(str(key), fields) or '.'} It has: {', '.join(fields) or 'no fields'}"
             )
-        if key in left_out and contains(left_out[key], part) and contains(part, left_out[key]):
-            raise InvalidMatch(
-                f"{event} leaves {_dotted((*path, key))} out of its payload where it is {part!r} (omit_defaults), "
-                "so a wait for that might never be met"
-            )
         _check_keys(part, fields[key], event, (*path, key))
-
-
-def _left_out(info: types.StructType | types.DataclassType | types.TypedDictType) -> dict[str, Any]:
-    """By field, the value that a payload leaves out."""
-    if not (isinstance(info, types.StructType) and info.cls.__struct_config__.omit_defaults):
-        return {}
-    found = {field.encode_name: field.default for field in info.fields if field.default is not msgspec.NODEFAULT}
-    empty = {f.encode_name: f.default_factory() for f in info.fields if f.default_factory in (list, dict, set)}
-    return {key: plain(encode(value)) for key, value in {**found, **empty}.items() if value is not msgspec.UNSET}
 
 
 def _check_member(match: Any, info: types.UnionType, event: str, path: Path) -> None:

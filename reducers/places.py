@@ -58,7 +58,6 @@ class Fields:
 
     Attributes:
         of: for each key, the attribute and its place.
-        omitted: the defaults that are not stored, by key, where the struct leaves out what is as by default.
     """
 
     def __init__(self, type: Any, cls: type[msgspec.Struct]) -> None:
@@ -68,11 +67,6 @@ class Fields:
         self.of: dict[str | int, tuple[str, Place]] = {
             number if config.array_like else field.encode_name: (field.name, place(field.type))
             for number, field in enumerate(fields, first)
-        }
-        self.omitted: dict[str | int, Any] = {
-            field.encode_name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-            for field in fields
-            if config.omit_defaults and not config.array_like and not field.required
         }
 
 

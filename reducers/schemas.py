@@ -57,6 +57,14 @@ def first_unknown(info: types.Type) -> str | None:
     return None
 
 
+def first_omitting(info: types.Type) -> str | None:
+    """The first struct in it that does not store what is as by default, with its path, or None."""
+    for path, part in walk(info):
+        if isinstance(part, types.StructType) and part.cls.__struct_config__.omit_defaults:
+            return f"{part.cls.__qualname__} (at `{path}`)"
+    return None
+
+
 _CHANGEABLE = (types.ListType, types.DictType, types.SetType, types.TypedDictType, types.ByteArrayType, types.AnyType)
 
 

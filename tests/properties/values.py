@@ -52,7 +52,7 @@ class Cell(msgspec.Struct, frozen=True, array_like=True, tag=True, rename="camel
     its_values: tuple[int, ...] = ()
 
 
-class Node(msgspec.Struct, frozen=True, rename={"name": "n"}, omit_defaults=True):
+class Node(msgspec.Struct, frozen=True, rename={"name": "n"}):
     name: str = ""
     children: tuple["Node", ...] = ()
 

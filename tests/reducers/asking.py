@@ -49,19 +49,6 @@ class Shut(Event):
     pass
 
 
-class Gift(msgspec.Struct, frozen=True, omit_defaults=True):
-    card: str | None = None
-
-
-@shop.event("hurried")
-class Hurried(Event, omit_defaults=True):
-    urgent: bool = False
-    tags: list[str] = msgspec.field(default_factory=list)
-    gift: Gift = Gift("hello")
-    note: str | None = None
-    extras: dict[str, int] = msgspec.field(default_factory=dict)
-
-
 class Nameless(Event):
     pass
 

@@ -9,7 +9,7 @@ from looms.reducers.errors import InvalidMatch
 from looms.reducers.instructions import (
     wait,
 )
-from tests.reducers.asking import Hurried, Ordered, Shut
+from tests.reducers.asking import Ordered, Shut
 
 
 @pytest.mark.parametrize(
@@ -62,37 +62,6 @@ def test_a_match_that_could_never_be_met_is_refused_with_its_path(match: Any, me
         wait(Ordered, match=match)
     assert message in str(caught.value)
     assert "shop.ordered" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "match",
-    [
-        {"urgent": False},
-        {"tags": []},
-        {"extras": {}},
-        {"gift": {"card": "hello"}},
-        {"gift": {"card": None}},
-        {"note": None, "urgent": True},
-    ],
-)
-def test_a_match_on_what_a_payload_leaves_out_is_refused(match: Any) -> None:
-    with pytest.raises(InvalidMatch, match=r"shop\.hurried leaves [a-z.]+ out of its payload.*omit_defaults"):
-        wait(Hurried, match=match)
-
-
-@pytest.mark.parametrize(
-    "match",
-    [
-        {"urgent": True},
-        {"tags": ["x"]},
-        {"gift": {"card": "x"}},
-        {"gift": {}},
-        {"note": "x"},
-        {"extras": {"a": 1}},
-    ],
-)
-def test_a_match_on_what_a_payload_holds_is_fine_though_it_leaves_other_things_out(match: Any) -> None:
-    assert wait(Hurried, match=match).match == match
 
 
 def test_a_match_must_fit_each_of_the_types() -> None:

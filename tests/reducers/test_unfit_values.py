@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from looms.reducers.codec import Codec, Unfit
+from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import ModuleError
 from tests.reducers.values import Base, Cart, Colour, Flags, Line, Number, Options, Plain, Point, Text, Tree, back
 
@@ -255,3 +255,13 @@ def test_a_type_that_cannot_be_checked_is_refused_where_it_is_declared(type: Any
 def test_a_type_that_cannot_be_told_apart_is_refused_where_it_is_declared(type: Any) -> None:
     with pytest.raises(ModuleError, match=r"the input of reducer shop\.order: "):
         Codec(type, "the input of reducer shop.order")
+
+
+def test_a_type_that_does_not_store_its_defaults_is_refused_where_it_is_declared() -> None:
+    """With another default, what was recorded would be another thing."""
+    sparing = msgspec.defstruct("Sparing", [("cents", int, 100)], omit_defaults=True)
+    for type, place in ((sparing, "`$`"), (dict[str, tuple[sparing, ...]], "`$[...][...]`")):  # type: ignore[valid-type]
+        with pytest.raises(ModuleError, match="omit_defaults") as caught:
+            declared(type, "the request of effect shop.charge")
+        assert "the request of effect shop.charge" in str(caught.value)
+        assert place in str(caught.value)
