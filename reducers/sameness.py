@@ -28,10 +28,10 @@ def same(one: Any, other: Any) -> bool:
         if isinstance(one, list | tuple):
             todo += zip(one, other, strict=True)
         elif isinstance(one, dict | set | frozenset):
-            twins = {key: key for key in other}
-            todo += [(key, twins.get(key, _NOTHING)) for key in one]
+            twins = _twins(one, other)
+            todo += twins.items()
             if isinstance(one, dict):
-                todo += [(value, other.get(key, _NOTHING)) for key, value in one.items()]
+                todo += [(value, other.get(twins[key], _NOTHING)) for key, value in one.items()]
         elif isinstance(one, msgspec.Struct):
             todo += zip(msgspec.structs.astuple(one), msgspec.structs.astuple(other), strict=True)
         elif dataclasses.is_dataclass(one):
@@ -39,3 +39,13 @@ def same(one: Any, other: Any) -> bool:
         elif encode(one) != encode(other):
             return False
     return True
+
+
+def _twins(one: Any, other: Any) -> dict[Any, Any]:
+    """For each key or member of one, the one of the other that it is to be the same as.
+
+    It is found as equal; what holds a nan is not even equal to itself, and is found by its bytes.
+    """
+    equal = {key: key for key in other}
+    by_bytes = {} if all(key in equal for key in one) else {encode(key): key for key in other}
+    return {key: equal[key] if key in equal else by_bytes.get(encode(key), _NOTHING) for key in one}

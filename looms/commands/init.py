@@ -3,12 +3,16 @@
 import keyword
 import re
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Annotated
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
+import msgspec
 import typer
 
 from looms.commands.session import Session
@@ -37,7 +41,7 @@ async def init(
 ) -> None:
     """Make a small project that runs: a module, a test, settings for a host."""
     folder = Path(name)
-    words = {"name": folder.name, "module": module_name(folder)}
+    words = {"name": folder.name, "module": module_name(folder), "sources": sources()}
     made = write(folder, words)
     if session.out.json:
         session.out.line({"path": str(folder), "files": made})
@@ -63,6 +67,19 @@ def module_name(folder: Path) -> str:
     if find_spec(module) is not None and not Path(f"{module}.py").exists():
         raise UsageError(f"{name!r} cannot be a project's name: a package {module!r} is installed, and would be hidden")
     return module
+
+
+def sources() -> str:
+    """For uv, where this Looms was installed from, if that was a folder: an index may not have it, or another one."""
+    try:
+        said = distribution("looms").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return ""
+    origin = msgspec.json.decode(said) if said else {}
+    if "dir_info" not in origin:
+        return ""
+    path = msgspec.json.encode(url2pathname(urlparse(origin["url"]).path)).decode()
+    return f"\n[tool.uv.sources] # this project was made by a checkout\nlooms = {{ path = {path}, editable = true }}\n"
 
 
 def write(folder: Path, words: dict[str, str]) -> list[str]:

@@ -50,6 +50,7 @@ class Stepper(App[None]):
         Binding("up,k", "scroll(-1)", "scroll", show=False),
         Binding("escape", "leave", "leave", show=False),
         Binding("q", "quit", "quit"),
+        Binding("ctrl+c", "quit", "quit", show=False),
     ]
 
     def __init__(self, run: RunReading[Any], first: int, last: int, newest: Callable[[], int] | None = None) -> None:

@@ -41,3 +41,4 @@ def dog(state: Dog, event: Started[None] | Visited) -> Reduced[Dog]:
 
 
 modules = [kennel]
+nothing: list[Module] = []

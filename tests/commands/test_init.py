@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ def test_a_new_project_runs_and_its_tests_pass(here: Path) -> None:
     assert "cd my-desk" in made.stdout
     project = here / "my-desk"
     assert sorted(file.name for file in project.iterdir()) == sorted(NAMES)
+    settings = tomllib.loads((project / "pyproject.toml").read_text())
+    assert settings["tool"]["uv"]["sources"]["looms"] == {"path": str(REPOSITORY), "editable": True}  # as it is here
     assert "6 passed" in tool("pytest", "-q", "-p", "no:cacheprovider", folder=project)
     for line in made.stdout.splitlines():
         if "looms start" in line:

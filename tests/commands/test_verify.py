@@ -116,6 +116,7 @@ def test_what_cannot_be_meant_is_exit_code_2(store: Path, tmp_path: Path) -> Non
         (("d1", "--status", "waiting"), "not both"),
         (("--jobs", "0"), "--jobs"),
         (("--resume", other), "no file of a verification"),
+        (("--definition", "kennel.dogs"), "did you mean 'kennel.dog'?"),
     ):
         done = verify(store, *args)
         assert (done.returncode, done.stdout) == (2, "")
@@ -124,6 +125,9 @@ def test_what_cannot_be_meant_is_exit_code_2(store: Path, tmp_path: Path) -> Non
     done = run("verify", "--store", store)
     assert done.returncode == 2
     assert "which application?" in done.stderr
+    done = run("verify", "--store", store, "--app", "tests.commands.kennel:nothing")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no modules" in done.stderr
 
 
 def test_a_run_that_there_is_not_is_exit_code_1(store: Path) -> None:

@@ -38,6 +38,9 @@ ALIKE: list[tuple[Any, Any]] = [
     (Place([1]), Place([1])),
     (NOON, datetime(2024, 5, 1, 12, tzinfo=UTC)),
     ({1: {2: 3}}, {1: {2: 3}}),
+    ({float("nan"): 1, 2.0: 3}, {2.0: 3, float("nan"): 1}),
+    ({float("nan"), 1.0}, {1.0, float("nan")}),
+    (frozenset({(float("nan"), 1)}), frozenset({(float("nan"), 1)})),
 ]
 
 APART: list[tuple[Any, Any]] = [
@@ -45,6 +48,8 @@ APART: list[tuple[Any, Any]] = [
     (1, 1.0),
     (0, False),
     (0.0, -0.0),
+    ({float("nan"): 1}, {float("nan"): 2}),
+    ({float("nan")}, {1.0}),
     (None, 0),
     ("1", 1),
     (b"a", "a"),
