@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from looms.reducers.codec import plain
-from looms.reducers.entries import Entry, unpack_entry
+from looms.reducers.entries import Entry, Row, unpack_entry
 from looms.reducers.errors import LoomsError, ReducerError
 from looms.reducers.exactness import DEEPEST, is_deeper
 from looms.reducers.fold import fold
@@ -26,7 +26,7 @@ from looms.reducers.items import (
     TimerFired,
     unpack_item,
 )
-from looms.reducers.lifecycle import STARTED
+from looms.reducers.lifecycle import RUNTIME_EVENTS, STARTED
 from looms.reducers.matching import digest
 from looms.reducers.moments import LAST
 from looms.reducers.portable import EffectLine, RunLine
@@ -35,6 +35,7 @@ from looms.reducers.registry import Registry
 UNFINISHED = ("running", "waiting")
 STATUSES = (*UNFINISHED, "suspended", "completed", "failed", "cancelled")
 MOST = 2**53  # of any number in a file
+_RUNTIME = {kind.name: kind for kind in RUNTIME_EVENTS}
 _CLEAR = 256  # records, after which nothing is taken back any more
 
 _KEPT = (Delivery, EffectAnswer, EffectGaveUp, TimerFired, GraceOver, SignalReturned)
@@ -243,6 +244,8 @@ def _check_record(entry: Entry, before: int) -> None:
         raise DoesNotFit(f"it is of {row.at}, and the record before it of {before}; time does not go back in a run")
     if not isinstance(entry.plain, dict):
         raise DoesNotFit("its payload is no object")
+    if row.type.startswith("looms."):
+        _check_runtime_event(row)
     if more.key is not None:
         _check_id("idempotency key", more.key)
     try:
@@ -252,6 +255,17 @@ def _check_record(entry: Entry, before: int) -> None:
     for wait in instructions:
         for type in getattr(wait, "types", ()):
             _check_type(type)
+
+
+def _check_runtime_event(row: Row) -> None:
+    """Check an event of the runtime: whatever folds the record goes by what it says."""
+    kind = _RUNTIME.get(row.type)
+    if kind is None:
+        raise DoesNotFit(f"{row.type} is no event of this version's runtime")
+    try:
+        kind.unpack(row.payload, row.version)
+    except LoomsError as error:
+        raise DoesNotFit(str(error)) from error
 
 
 def _check_type(type: str) -> None:

@@ -19,6 +19,7 @@ from looms.care.suspects import check_suspects
 from looms.care.tables import (
     check_ids,
     check_lists,
+    check_lost,
     check_numbers,
     check_owners,
     check_removals,
@@ -125,6 +126,7 @@ def damages(
             lambda: note_headless(store, ledger),
             lambda: check_log(store, ledger),
             lambda: check_ids(store, ledger),
+            lambda: check_lost(store, ledger),
             lambda: check_lists(store, ledger),
             lambda: check_types(store, ledger),
             lambda: check_owners(store, ledger),

@@ -92,6 +92,14 @@ def _id(view: View, ledger: Ledger, key: bytes, body: Body) -> Iterator[Damage]:
         yield damage(IDS, key, f"it leads to run {head.run_id!r}", rows((IDS, key, None)), run_id=run_id)
 
 
+def check_lost(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
+    """Every run that has records has a head, or an id at least that tells whose it was; that has been looked for."""
+    for number in sorted(ledger.lost):
+        ledger.step(0)
+        what = "the log has its records, and both its head and its id are missing: nothing tells its id any more"
+        yield damage(RUNS, u64(number), what)
+
+
 def check_lists(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
     """Every row of the lists is about a run that is so."""
     for table in (LISTING, ENDED):

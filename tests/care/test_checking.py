@@ -86,6 +86,17 @@ def test_a_row_too_many_is_found(store: Path, table: Table, value: bytes) -> Non
     assert table.name in {finding.table for finding in looms.check(store).findings}
 
 
+def test_a_run_of_which_nothing_but_its_records_is_left_is_found(store: Path) -> None:
+    number = dict(rows_of(store, IDS))[b"one"][:8]
+    put(store, IDS, b"one", None)
+    put(store, RUNS, number, None)
+    for _ in range(2):
+        lost = [finding for finding in looms.check(store).findings if finding.table == "runs"]
+        assert [(finding.key, finding.repairable) for finding in lost] == [({"run": int.from_bytes(number)}, False)]
+        assert "nothing tells its id any more" in lost[0].what
+        looms.repair(store)
+
+
 def test_one_bad_row_hides_no_other(store: Path) -> None:
     numbers = dict(rows_of(store, IDS))
     one, other = numbers[b"one"][:8], numbers[b"other"][:8]

@@ -283,6 +283,12 @@ def spoiled(data: bytes) -> Iterator[tuple[str, bytes, str]]:
     yield "a bad escape", changed(2, payload={"$bytes": 1}), "line 3: "
     yield "decisions that are none", changed(2, decisions=[["root", "desk.desk", [{"instruction": "jump"}]]]), "line 3"
     yield "takes what is not there", changed(3, type="looms.taken", payload={"seq": 77}), "line 4"
+    yield (
+        "a reason that is no text",
+        changed(3, type="looms.cancelled", payload={"reason": 5}),
+        "line 4: looms.cancelled",
+    )
+    yield "an event that the runtime has not", changed(3, type="looms.other"), "line 4: looms.other is no event"
     yield "no start", changed(2, thread="other"), "line 3"
     yield (
         "an effect that is not",
