@@ -1,12 +1,14 @@
 """`looms export`: runs as lines of JSON, in a file or on stdout."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from looms import Exported
+from looms import Exported, Reader
 from looms.commands.arguments import StatusOption
+from looms.commands.progress import Bar
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
 from looms.commands.texts import named, printable
@@ -33,12 +35,16 @@ async def export(
         raise UsageError("runs, or --definition and --status; not both")
     ids = [session.id(one) for one in run] if run else None
     async with session.reader() as reader:
-        done = await reader.export_runs(
-            output if output is not None else session.out.binary,
-            ids,
-            definition=definition,
-            status=status,
-        )
+        total = len(ids) if ids else await _count(session, reader, definition, status)
+        mixed = output is None and session.out.live  # lines and a bar on one terminal
+        with nullcontext() if mixed else Bar(session.out, "exporting", total) as bar:
+            done = await reader.export_runs(
+                output if output is not None else session.out.binary,
+                ids,
+                definition=definition,
+                status=status,
+                progress=None if bar is None else lambda far: bar.reach(far.runs, counted(far.records, "record")),
+            )
     if output is not None:
         _tell(session, output, done)
     if done.incomplete:
@@ -47,6 +53,13 @@ async def export(
             f"{', '.join(map(named, done.incomplete[:10]))}{' ...' if len(done.incomplete) > 10 else ''}. "
             "They are damaged (looms check tells more), or were deleted meanwhile"
         )
+
+
+async def _count(session: Session, reader: Reader, definition: str | None, status: str | None) -> int | None:
+    """How many runs are to be exported, for whoever sees a bar."""
+    if not session.out.watched:
+        return None
+    return len([1 async for _ in reader.runs(definition=definition, status=status)])
 
 
 def _tell(session: Session, output: Path, done: Exported) -> None:

@@ -125,6 +125,16 @@ def test_a_terminal_gets_colour_unless_it_is_not_wanted(store: Path) -> None:
     assert "\x1b[" not in on_a_terminal("--store", store, "runs", "--json")
 
 
+def test_long_work_shows_how_far_it_is_on_a_terminal_and_nowhere_else(store: Path, tmp_path: Path) -> None:
+    args = ("--store", store, "export", "--output")
+    assert "exporting" in on_a_terminal(*args, tmp_path / "1.jsonl")
+    assert "exporting" not in on_a_terminal(*args, tmp_path / "2.jsonl", NO_COLOR="1")
+    assert "exporting" not in on_a_terminal(*args, tmp_path / "3.jsonl", "--json")
+    assert "exporting" not in on_a_terminal("--store", store, "export")
+    done = subprocess.run([SCRIPT, *args, tmp_path / "4.jsonl"], env=environment(), capture_output=True, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_pipe_gets_no_colour_even_where_some_force_it(store: Path) -> None:
     for args in (("--store", store, "runs"), ("--help",), ("nope",)):
         done = subprocess.run(
