@@ -106,6 +106,7 @@ class Group:
         self.records = 0
         self._noted: list[str] = []
         self._answers: list[Answer] = []
+        self._afterwards: list[Callable[[], None]] = []
         self._told: list[tuple[Callable[..., None], str, dict[str, Any]]] = []
         self._cells = cells
 
@@ -213,6 +214,10 @@ class Group:
         """Have the application's log told of something, once it is committed."""
         self._told.append((level, event, values))
 
+    def when_committed(self, do: Callable[[], None]) -> None:
+        """Have something done once the group is on disk; not when it is taken back."""
+        self._afterwards.append(do)
+
     def replace(self, cell: Cell) -> Cell:
         """The cell of a run as today's code makes it of what is stored, in place of one that is not busy."""
         fresh = load_cell(self.reading, cell.head, self.code)
@@ -228,6 +233,8 @@ class Group:
         for before in self.touched.values():
             before.cell.run.journal.clear()
             before.cell.busy = False
+        for do in self._afterwards:
+            do()
         for answer in self._answers:
             answer.give()
         for level, event, values in self._told:

@@ -6,6 +6,7 @@ of one that nobody goes on with is removed. Its records are folded as they come,
 job only writes, and may be tried again.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -275,7 +276,7 @@ def _write(group: Group, importing: Importing, one: Some) -> int:
     chain = _snapshot(group, coming, state.chain)
     if one.part.last:
         _show(group, coming, head)
-        importing.shown(coming)
+        group.when_committed(partial(importing.shown, coming))  # until then it is hidden, and must be kept
     else:
         coming.planned = State(head, chain)
         copying.hide(group.batch, head)

@@ -74,8 +74,10 @@ class Removals:
         """Remove some rows of these runs; False when that could not be done."""
 
         def step(group: Group) -> None:
+            kept = set(self.kept.values())
+            now = [number for number in numbers if number not in kept and removal.is_pending(group.reading, number)]
             with self._store.view() as view:
-                removal.steps(view, group.batch, numbers)
+                removal.steps(view, group.batch, now)
 
         call: Call[None] = Call()
         self._add(OneOff(step, call, urgent=True))

@@ -32,6 +32,11 @@ def pending(reading: Reading, limit: int = 256) -> list[int]:
     return [read_u64(key) for key in reading.keys(REMOVALS, limit=limit)]
 
 
+def is_pending(reading: Reading, run: int) -> bool:
+    """Return whether a run is to be removed: a copy that was hidden as such may have been shown meanwhile."""
+    return reading.get(REMOVALS, u64(run)) is not None
+
+
 def step(reading: Reading, batch: Batch, run: int, limit: int = 1_000) -> bool:
     """Delete at most `limit` rows of a run that is hidden; return whether there are more, for a later batch.
 
