@@ -47,6 +47,7 @@ async def test_such_an_effect_is_known_by_its_id_everywhere_and_by_the_former_on
     modules, desk = running(handler)
     async with runtime(modules, path, clock) as rt:
         run = await rt.start(desk, run_id="d1", input=Errand())
+        await clock.advance(0)  # until its handler has begun
         await run.cancel(grace=0)
         await run.delete()
         run = await rt.start(desk, run_id="d1", input=Errand())
