@@ -78,13 +78,25 @@ class Coming:
         self.planned: State | None = None
         self.used = 0
 
-    @property
-    def forks(self) -> Forks:
-        """Where its past is from: what is held is held from its end on, and under another id it is another run's."""
-        line, run = self.rebuilt.line, self.rebuilt.run
-        if self.run_id == line.run_id and not (self.hold and run.effects):
+    def forks(self, *, again: bool) -> Forks:
+        """Where its past is from: what is held from now on, or called otherwise, was not so in its past.
+
+        Args:
+            again: the effects that it has run from now on are called by its number here.
+        """
+        line = self.rebuilt.line
+        if self.run_id == line.run_id and not self._holds and not again:
             return line.forks
-        return lineage(line.forks, Fork(line.run_id, line.seq, self.hold, line.number))
+        return lineage(line.forks, Fork(line.run_id, line.seq, self._holds or None, line.number))
+
+    @property
+    def _holds(self) -> bool:
+        """Whether something is held from now on: where nothing else is wanted, what was held stays held.
+
+        Also what only its line says is held: the fork's head was lost where it comes from, and made anew.
+        """
+        asked = self.rebuilt.run.effects
+        return any((self.hold or told.held) and not asked[key].held for key, told in self.rebuilt.effects.items())
 
 
 class Some(msgspec.Struct, frozen=True):
@@ -271,7 +283,7 @@ def _write(group: Group, importing: Importing, one: Some) -> int:
     for message in one.messages:
         inbox.put(group.batch, number, message)
     if one.part.last:
-        run.become_fork(coming.run_id, number, coming.forks, again=head.again)
+        run.become_fork(coming.run_id, number, coming.forks(again=head.again), again=head.again)
         head = msgspec.structs.replace(head, forks=run.forks)
     chain = _snapshot(group, coming, state.chain)
     if one.part.last:

@@ -17,6 +17,7 @@ from looms.actors.jobs import unknown
 from looms.export_files import ExportFile, Target
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.exact_json import as_json
+from looms.reducers.forks import before_it_came
 from looms.reducers.ids import checked_id
 from looms.reducers.items import Delivery, pack_item, unpack_item
 from looms.reducers.portable import (
@@ -216,6 +217,10 @@ class Walk:
 
 def _beginning(view: Reading, head: Head) -> list[bytes]:
     """What stands before a run's records."""
+    effects = list(effect_rows.of_run(view, head.number))
+    number, forks = head.number if head.again else None, head.forks
+    if not effects:  # else they are called by its number here, whatever it was elsewhere
+        number, forks = before_it_came(forks, head.run_id, number, head.seq)
     lines = [
         line(
             RunLine(
@@ -226,12 +231,12 @@ def _beginning(view: Reading, head: Head) -> list[bytes]:
                 head.started_at,
                 head.updated_at,
                 head.error if head.status == "suspended" else None,
-                head.number if head.again else None,
-                head.forks,
+                number,
+                forks,
             )
         )
     ]
-    for (_, seq, index), row in effect_rows.of_run(view, head.number):
+    for (_, seq, index), row in effects:
         lines.append(line(EffectLine(seq, index, **msgspec.structs.asdict(row))))
     last = 0
     while messages := inbox.page(view, head.number, last):

@@ -91,7 +91,7 @@ def _summary(head: Head, lost: set[str]) -> RunSummary:
         head.seq,
         head.started_at,
         head.updated_at,
-        origin(head.forks),
+        origin(head.forks, head.run_id),
     )
 
 

@@ -297,7 +297,7 @@ class Runtime:
             prefix: what is put before the ids of the runs that are not in ``rename``.
             new_ids: all of them get new ids; ``forked_from`` tells which each one was.
             effects: what is outstanding in them is held, as in a fork, since it may be running where they come from; or
-                it is dispatched.
+                it is dispatched, but for what was held there.
             on_conflict: a run whose id is taken is an error, and nothing is imported; or it is left out.
             progress: is told now and then how far it is.
 

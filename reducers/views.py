@@ -113,7 +113,7 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
         mailbox=tuple(record(run.mailbox[seq], *run.whose(seq)) for seq in sorted(run.mailbox)),
         output=end.output if end else None,
         error=suspended if suspended is not None else (end.error if end else None),
-        forked_from=origin(run.forks),
+        forked_from=origin(run.forks, run.run_id),
     )
 
 
