@@ -19,7 +19,8 @@ from looms.commands.replay_view import replay_view
 from looms.commands.run_view import run_view
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
-from looms.commands.styles import table, title
+from looms.commands.styles import title
+from looms.commands.tables import Rows
 from looms.commands.texts import printable
 from looms.demo.bank import Call
 from looms.demo.story import ORDER, Step, story
@@ -119,14 +120,14 @@ def shown_view(value: Any, width: int) -> RenderableType:
 
 
 def _books(calls: list[Call]) -> RenderableType:
-    rows = table("asked under", "the bank", "receipt")
+    rows = Rows("asked under", "the bank", "receipt")
     for call in calls:
         rows.add_row(call.key, call.did, call.receipt)
     return rows
 
 
 def _receipts(receipts: list[Receipt]) -> RenderableType:
-    rows = table(">recorded at", "duplicate")
+    rows = Rows(">recorded at", "duplicate")
     for receipt in receipts:
         rows.add_row(str(receipt.seq), "yes" if receipt.duplicate else "no")
     return rows

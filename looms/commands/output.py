@@ -66,10 +66,12 @@ class Output:
 
         Args:
             renderables: what.
-            whole: leave long lines as they are: they are there to be copied.
+            whole: leave long lines as they are: they are there to be copied. Sentences always are: a terminal goes
+                on below by itself, and what is copied has no line break in it.
         """
         with self._console.capture() as printed:
-            self._console.print(*renderables, sep="", soft_wrap=whole)
+            whole = whole or all(isinstance(one, str) for one in renderables)
+            self._console.print(*renderables, sep="", soft_wrap=whole, crop=False)
         text = printed.get()
         if not self.live:  # columns are filled up with blanks, which only a terminal's background would need
             text = "\n".join(line.rstrip() for line in text.split("\n"))
@@ -124,7 +126,13 @@ def claim_stdout() -> int:
 
 
 class _Console(Console):
-    """A console that leaves it to whoever prints what to do when nobody reads any more."""
+    """A console that leaves it to whoever prints what to do when nobody reads any more.
+
+    Attributes:
+        limited: somebody says how wide a line may be.
+    """
+
+    limited = True
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -133,7 +141,7 @@ class _Console(Console):
 def console(file: Any) -> Console:
     """A console without colour where there is no terminal, or where `NO_COLOR` is set."""
     terminal = bool(file.isatty())
-    return _Console(
+    made = _Console(
         file=file,
         force_terminal=terminal,
         color_system="auto" if terminal and not os.environ.get("NO_COLOR") else None,
@@ -142,6 +150,8 @@ def console(file: Any) -> Console:
         highlight=False,
         emoji=False,
     )
+    made.limited = terminal or "COLUMNS" in os.environ
+    return made
 
 
 def _encoding() -> str:

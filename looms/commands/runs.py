@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from typing import Annotated, TypeVar
 
 import typer
-from rich.table import Table
 
 from looms import RunSummary
 from looms.commands.arguments import StatusOption
 from looms.commands.moments import age
 from looms.commands.plain import plain
 from looms.commands.session import Session
-from looms.commands.styles import STATUS, table
+from looms.commands.styles import STATUS
+from looms.commands.tables import Rows
 from looms.commands.texts import word
 from looms.reducers.errors import closest
 from looms.snapshots import heads
@@ -45,10 +45,10 @@ async def runs(
         session.out.show(nothing(session, names, definition, status))
 
 
-def listed(summaries: list[RunSummary], *, header: bool = True) -> Table:
+def listed(summaries: list[RunSummary], *, header: bool = True) -> Rows:
     """Runs as a table."""
     now = time.time_ns() // 1_000_000
-    rows = table("run", "definition", "status", ">seq", ">started", ">last event", header=header)
+    rows = Rows("run", "definition", "status", ">seq", ">started", ">last event", header=header)
     for run in summaries:
         rows.add_row(
             word(run.run_id, "bold"),

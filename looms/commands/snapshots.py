@@ -12,7 +12,7 @@ from looms.commands.moments import age, size
 from looms.commands.plain import plain, plain_run
 from looms.commands.run_view import run_view
 from looms.commands.session import Session
-from looms.commands.styles import table
+from looms.commands.tables import Rows
 
 
 async def snapshots(
@@ -43,7 +43,7 @@ async def snapshots(
 def listed(found: list[Snapshot]) -> RenderableType:
     """Snapshots as a table."""
     now = time.time_ns() // 1_000_000
-    rows = table(">seq", "kind", "stands on", ">size", ">taken")
+    rows = Rows(">seq", "kind", "stands on", ">size", ">taken")
     for snapshot in found:
         base = "" if snapshot.base is None else str(snapshot.base)
         rows.add_row(str(snapshot.seq), snapshot.kind, base, size(snapshot.bytes), age(snapshot.at, now))

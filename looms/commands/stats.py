@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from looms.care.aside import aside
@@ -15,11 +14,10 @@ from looms.care.stats import stats as measure
 from looms.commands.moments import size
 from looms.commands.progress import Bar
 from looms.commands.session import Session
-from looms.commands.styles import QUIET, STATUS, table, title
+from looms.commands.styles import QUIET, STATUS, title
+from looms.commands.tables import Gauge, Rows
 from looms.commands.texts import word
 from looms.snapshots.sizes import Sizes
-
-BAR = 30  # characters of the longest bar
 
 
 async def stats(
@@ -63,11 +61,11 @@ def plain_stats(found: Stats) -> dict[str, Any]:
 def tables_view(found: Sizes) -> list[RenderableType]:
     """The file and its tables, with a bar for each."""
     most = max((one.bytes for one in found.tables), default=0)
-    rows = table("table", ">rows", ">pages", ">depth", ">bytes", "")
+    rows = Rows("table", ">rows", ">pages", ">depth", ">bytes", "")
     for one in sorted(found.tables, key=lambda one: -one.bytes):
         if one.entries:
             rows.add_row(
-                one.table, f"{one.entries:,}", f"{one.pages:,}", str(one.depth), size(one.bytes), bar(one.bytes, most)
+                one.table, f"{one.entries:,}", f"{one.pages:,}", str(one.depth), size(one.bytes), Gauge(one.bytes, most)
             )
     used = f"{found.pages:,} pages of {size(found.page)}, {found.free:,} of them free"
     return [Text(f"{size(found.file)} on disk: {used}"), "", rows]
@@ -81,7 +79,7 @@ def counts_view(found: Stats) -> list[RenderableType]:
         *(("timers", found.timers), ("effects", found.effects), ("messages", found.messages), ("kept", found.kept)),
     )
     shown += [Text("  ".join(f"{count:,} {name}" for name, count in counts)), ""]
-    kinds = table("snapshots", ">count", ">bytes")
+    kinds = Rows("snapshots", ">count", ">bytes")
     for kind in found.snapshots:
         kinds.add_row(kind.kind, f"{kind.count:,}", size(kind.bytes))
     shown.append(kinds)
@@ -90,16 +88,9 @@ def counts_view(found: Stats) -> list[RenderableType]:
     return shown
 
 
-def bar(amount: int, most: int) -> Text:
-    """A bar as long as an amount is of the largest."""
-    eighths = round(8 * BAR * amount / most) if most else 0
-    whole, part = divmod(max(eighths, 1), 8)
-    return Text("█" * whole + (" ▏▎▍▌▋▊▉"[part] if part else ""), "cyan")
-
-
-def _runs(found: Stats) -> Table:
+def _runs(found: Stats) -> Rows:
     statuses = [status for status, count in found.runs.items() if count]
-    rows = table("definition", *(f">{status}" for status in statuses), ">all")
+    rows = Rows("definition", *(f">{status}" for status in statuses), ">all")
     for name, counts in found.definitions.items():
         shown = (_count(counts.get(status, 0), status) for status in statuses)
         rows.add_row(word(name), *shown, f"{sum(counts.values()):,}")
@@ -116,9 +107,9 @@ def _count(count: int, status: str) -> Text:
     return Text(f"{count:,}", STATUS[status]) if count else Text("")
 
 
-def _largest(found: Stats) -> Table:
+def _largest(found: Stats) -> Rows:
     most = max(run.bytes for run in found.largest)
-    rows = table("largest runs", "definition", ">records", ">log", ">snapshots", ">bytes", "")
+    rows = Rows("largest runs", "definition", ">records", ">log", ">snapshots", ">bytes", "")
     for run in found.largest:
         rows.add_row(
             word(run.run_id, "bold"),
@@ -127,6 +118,6 @@ def _largest(found: Stats) -> Table:
             size(run.log_bytes),
             size(run.snapshot_bytes),
             size(run.bytes),
-            bar(run.bytes, most),
+            Gauge(run.bytes, most),
         )
     return rows

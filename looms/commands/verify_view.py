@@ -9,7 +9,7 @@ from rich.text import Text
 
 from looms.commands.plain import plain_instruction
 from looms.commands.record_view import asked_text
-from looms.commands.styles import QUIET, TYPE, table
+from looms.commands.styles import QUIET, TYPE
 from looms.commands.texts import named, printable, word
 from looms.reducers.verifying import Divergence
 from looms.verifying import Verification
@@ -60,9 +60,9 @@ def _report(found: dict[str, Any]) -> Iterator[RenderableType]:
 
 
 def _side_by_side(first: dict[str, Any]) -> Table:
-    rows = table("recorded", "today")
-    rows.pad_edge = True
-    rows.padding = (0, 2)
+    rows = Table(box=None, padding=(0, 2), header_style=QUIET)
+    for title in ("recorded", "today"):
+        rows.add_column(title, overflow="fold")
     then, now = list(_recorded(first)), list(_today(first))
     for place in range(max(len(then), len(now))):
         rows.add_row(*(side[place] if place < len(side) else Text("") for side in (then, now)))
