@@ -71,6 +71,20 @@ class WriterLock:
             os.close(folder)
 
 
+def has_host(folder: str) -> bool:
+    """Return whether a host serves the store in `folder`, in whatever process."""
+    try:
+        fd = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise translated(error, folder, "looking for a host") from error
+    try:
+        return not _flock(fd, fcntl.LOCK_SH)  # a host that begins right now tries again
+    finally:
+        os.close(fd)
+
+
 def keep_hosts_out(folder: str) -> int | None:
     """Return a descriptor that keeps hosts away as long as it is open; None where there never was one.
 

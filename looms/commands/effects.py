@@ -4,7 +4,6 @@ import time
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from looms import OutstandingEffect
@@ -12,8 +11,10 @@ from looms.commands.moments import age
 from looms.commands.plain import plain
 from looms.commands.runs import BATCH, batches
 from looms.commands.session import Session
-from looms.commands.styles import ASKED, STATUS, table
+from looms.commands.styles import ASKED, STATUS
+from looms.commands.tables import Rows
 from looms.commands.texts import word
+from looms.snapshots.lock import has_host
 
 
 async def effects(
@@ -24,6 +25,7 @@ async def effects(
 ) -> None:
     """List the effects that are outstanding: attempts, the last error, the next time."""
     shown = 0
+    hosted = has_host(str(session.store))
     async with session.reader() as reader:
         found = reader.effects(None if run is None else session.id(run))
         if session.out.json:
@@ -31,27 +33,29 @@ async def effects(
                 session.out.line(plain(effect))
             return
         async for batch in batches(found, BATCH):
-            session.out.show(listed(batch, header=not shown))
+            session.out.show(listed(batch, header=not shown, hosted=hosted))
             shown += len(batch)
     if not shown:
         session.out.show("No effects are outstanding." if run is None else "It has no effects outstanding.")
 
 
-def listed(found: list[OutstandingEffect], *, header: bool = True) -> Table:
-    """Effects as a table."""
+def listed(found: list[OutstandingEffect], *, header: bool = True, hosted: bool = True) -> Rows:
+    """Effects as a table; whether there is a host to try them."""
     now = time.time_ns() // 1_000_000
-    rows = table("id", "effect", ">attempts", "next", "last error", header=header)
+    rows = Rows("id", "effect", ">attempts", "next", "~last error", header=header)
     for one in found:
         error = "" if one.error is None else one.error + (f": {one.message}" if one.message else "")
         failed = word(error, STATUS["failed"])
-        rows.add_row(word(one.effect_id, "bold"), word(one.effect), str(one.attempts), _next(one, now), failed)
+        rows.add_row(word(one.effect_id, "bold"), word(one.effect), str(one.attempts), _next(one, now, hosted), failed)
     return rows
 
 
-def _next(one: OutstandingEffect, now: int) -> Text:
-    """When it is tried next."""
+def _next(one: OutstandingEffect, now: int, hosted: bool) -> Text:
+    """When it is tried next. A row that says it is running, in a store without a host, is of a process that died."""
     if one.held:
         return Text("held", STATUS["suspended"])
-    if one.running:
-        return Text("running", ASKED)
-    return Text("now" if one.due is None else age(one.due, now) if one.due > now else "now")
+    if not one.running and one.due is not None and one.due > now:
+        return Text(age(one.due, now))
+    if not hosted:
+        return Text("when a host runs")
+    return Text("running", ASKED) if one.running else Text("now")

@@ -3,13 +3,16 @@
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
 import looms
-from looms import Reader
+from looms import OutstandingEffect, Reader
+from looms.commands import effects
 from looms.commands.plain import plain
 from tests.commands.command import lines, run
 from tests.commands.shop import Pack, modules, parcel
+from tests.commands.test_tables import printed
 
 APP = ("--app", "shop:modules")
 SAYS = {"run_id": "p1", "effect_id": "p1:1:0", "effect": "shop.pack", "attempts": 0, "running": False, "held": False}
@@ -40,8 +43,21 @@ def test_effects_are_the_apis_effects(store: Path) -> None:
 def test_people_see_a_table(store: Path) -> None:
     told = run("--store", store, "effects").stdout.splitlines()
     assert told[0].split("  ")[0] == "id"
-    assert told[1].split() == ["p1:1:0", "shop.pack", "0", "now"]
+    assert told[1].split() == ["p1:1:0", "shop.pack", "0", "when", "a", "host", "runs"]
     assert len(told) == 3
+
+
+def test_people_are_not_told_that_something_runs_where_no_host_does(tmp_path: Path) -> None:
+    row = OutstandingEffect("p1", "p1:1:0", "shop.pack", 1, True, False, 1, None, None, None)
+    later = msgspec.structs.replace(row, running=False, due=1 << 45)
+    held = msgspec.structs.replace(later, held=True)
+
+    def told(one: OutstandingEffect, hosted: bool) -> str:
+        return printed(effects.listed([one], header=False, hosted=hosted), width=80)[0].split("1  ")[-1]
+
+    assert [told(row, hosted) for hosted in (True, False)] == ["running", "when a host runs"]
+    for one in (later, held):
+        assert told(one, True) == told(one, False) != "when a host runs"
 
 
 def test_an_effect_that_is_settled_is_no_longer_there(store: Path) -> None:
