@@ -7,7 +7,7 @@ NEEDED = ("typer", "rich")
 
 
 def main() -> None:
-    """The script's entry point.
+    """Run the command that the process was started with.
 
     What the command line needs beside Looms is an extra, so it is imported here, not above.
     """

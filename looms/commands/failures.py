@@ -9,6 +9,7 @@
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 
@@ -26,8 +27,18 @@ def guarded(call: Callable[[], None]) -> int:
     """Call, and turn what it raises into an exit code and, where there is something to tell, a message.
 
     What is none of the expected failures is a mistake in Looms or in the application, and is raised: there the
-    traceback is what helps.
+    traceback is what helps. A Ctrl-C is a `KeyboardInterrupt` in it, whatever the process does with one otherwise.
     """
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return _guarded(call)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _guarded(call: Callable[[], None]) -> int:
     try:
         call()
     except SystemExit as error:

@@ -156,7 +156,10 @@ def _wanted(plan: Plan, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise UsageError("say --yes to delete them, or --dry-run to see what would go: nobody can be asked here")
-    return typer.confirm(f"Delete {plan}?", err=True)
+    try:
+        return typer.confirm(f"Delete {plan}?", err=True)
+    except typer.Abort:  # a Ctrl-C, or the end of the input
+        raise KeyboardInterrupt from None
 
 
 def _tell_plan(session: Session, plan: Plan) -> None:

@@ -143,6 +143,60 @@ def test_an_interrupt_ends_with_code_130(store: Path) -> None:
     assert "Traceback" not in stderr
 
 
+INTERRUPTING = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+import looms_command
+sys.argv = ["looms", "runs"]
+looms_command.main()
+"""
+
+
+@pytest.mark.parametrize("module", ["looms", "anyio", "lmdb", "typer", "looms.commands.verify"])
+def test_an_interrupt_while_a_command_begins_is_as_quiet(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTING.format(module=module)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_an_interrupt_when_a_command_is_over_is_as_quiet() -> None:
+    ending = """
+import atexit, os, signal, sys
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+import looms_command
+sys.argv = ["looms", "--version"]
+looms_command.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", ending], env=environment(), capture_output=True, text=True, timeout=LIMIT
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_an_interrupt_that_the_shell_has_taken_away_stays_so() -> None:
+    """A script's `looms ... &` is started so: the Ctrl-C is for the script."""
+    done = subprocess.run(
+        ["sh", "-c", f"trap '' INT; exec '{sys.executable}' -c \"$1\"", "sh", INTERRUPTING.format(module="typer")],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 2
+    assert "which store?" in done.stderr
+
+
 def test_without_typer_it_says_what_to_install() -> None:
     hide = "import sys; sys.modules['typer'] = None; from looms.commands import main; main()"
     done = subprocess.run(

@@ -13,6 +13,7 @@ import pytest
 
 from tests.house.repository import LAYERS, REPOSITORY, package_folders
 
+BESIDE = ("looms_command.py", "pytest_looms.py")
 NOT_SOURCE = (".*", "__pycache__", "build", "dist", "*.egg-info", "*.looms")
 WHERE_FROM = """
 import json, looms, looms.actors, looms.reducers, looms.snapshots
@@ -63,17 +64,19 @@ def test_the_wheel_holds_each_module_of_the_source_once_in_a_plain_folder(source
         for package, folder in package_folders(source).items()
         for file in folder.glob("*.py")
     ]
-    assert held == sorted([*modules, "pytest_looms.py"])
+    assert held == sorted([*modules, *BESIDE])
     with zipfile.ZipFile(wheel) as archive:
         kinds = {stat.S_IFMT(entry.external_attr >> 16) for entry in archive.infolist()}
     assert kinds == {stat.S_IFREG}
 
 
-def test_the_wheel_says_that_it_is_typed_and_holds_nothing_beside_the_package_and_the_plugin(wheel: Path) -> None:
+def test_the_wheel_says_that_it_is_typed_and_holds_nothing_beside_the_package_the_script_and_the_plugin(
+    wheel: Path,
+) -> None:
     files = files_in(wheel)
     assert "looms/py.typed" in files
     tops = {name.split("/")[0] for name in files}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"looms", "pytest_looms.py"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"looms", *BESIDE}
 
 
 def test_the_wheel_holds_what_a_new_project_is_made_of(wheel: Path) -> None:
