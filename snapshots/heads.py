@@ -13,9 +13,8 @@ from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head, decode, encode
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import ENDED, IDS, LISTING, RUNS, Table
+from looms.snapshots.tables import STATUSES as STATUSES
 
-# The order is part of the format: a status is its place here, in the keys of the listing.
-STATUSES = ("running", "waiting", "suspended", "completed", "failed", "cancelled")
 UNFINISHED, FINISHED = STATUSES[:3], STATUSES[3:]
 REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
 

@@ -39,7 +39,8 @@ class Table:
 
     Attributes:
         name: the name in LMDB.
-        fields: what a key is made of, each with its size in bytes; 0 is all that is left.
+        fields: what a key is made of, each with its size in bytes; 0 is all that is left, and `TO_NUL` what comes
+            before a NUL.
         valued: rows have a (sealed) value; else the key says it all.
         appended: keys only ever grow, and rows are written with MDB_APPEND.
     """
@@ -53,13 +54,18 @@ class Table:
     def key_size(self) -> int | None:
         """How many bytes each key has; None when that differs."""
         sizes = [size for _, size in self.fields]
-        return None if 0 in sizes else sum(sizes)
+        return sum(sizes) if min(sizes) > 0 else None
 
     @property
     def seed(self) -> int:
         """The crc32 of the table's name, from which the seals of its rows go on."""
         return crc32(self.name.encode() + b"\0")
 
+
+STATUSES = ("running", "waiting", "suspended", "completed", "failed", "cancelled")
+"""What a run may be. The order is part of the format: in keys it is a byte, the status's place here, from 1 on."""
+
+TO_NUL = -1
 
 _RUN = ("run", 8)
 _PLACE = (_RUN, ("seq", 8), ("index", 4))
@@ -69,13 +75,13 @@ IDS = Table("ids", (("run id", 0),))
 RUNS = Table("runs", (_RUN,))
 LOG = Table("log", (("position", 8),), appended=True)
 EXTENTS = Table("extents", (_RUN, ("seq", 8)))
-LISTING = Table("listing", (("definition, status and run", 0),), valued=False)
+LISTING = Table("listing", (("definition", TO_NUL), ("status", 1), _RUN), valued=False)
 ENDED = Table("ended", (("status", 1), ("ended", 8), _RUN), valued=False)
 SNAPSHOTS = Table("snapshots", (_RUN, ("seq", 8)))
 BODIES = Table("bodies", (_RUN, ("seq", 8)))
 INBOX = Table("inbox", (_RUN, ("n", 8)))
 WAITS = Table("waits", (("hash", 16), *_PLACE), valued=False)
-SHAPES = Table("shapes", (("type and digest", 0),))
+SHAPES = Table("shapes", (("type", TO_NUL), ("digest", 16)))
 TIMERS = Table("timers", (("due", 8), *_PLACE), valued=False)
 EFFECTS = Table("effects", _PLACE)
 KEYS = Table("keys", (_RUN, ("key", 0)))
@@ -97,14 +103,22 @@ ALL = (
 def decoded(table: Table, key: bytes) -> dict[str, int | str]:
     """Return what a key says, by field, for a message; a key that is too short gives fewer fields."""
     found: dict[str, int | str] = {}
-    at = 0
+    left = key
     for name, size in table.fields:
-        part = key[at : at + size] if size else key[at:]
+        if size == TO_NUL:
+            part, _, left = left.partition(b"\0")
+        else:
+            part, left = (left[:size], left[size:]) if size else (left, b"")
         if len(part) < size:
             break
-        if size in (4, 8):
-            found[name] = int.from_bytes(part)
-        else:
-            found[name] = part.hex() if size else part.decode(errors="backslashreplace")
-        at += len(part)
+        found[name] = _told(name, size, part)
     return found
+
+
+def _told(name: str, size: int, part: bytes) -> int | str:
+    """What a part of a key is to a reader: a number, a word, a text, or as hexadecimal digits what is none of these."""
+    if name == "status" and 1 <= part[0] <= len(STATUSES):
+        return STATUSES[part[0] - 1]
+    if size <= 0:
+        return part.decode(errors="backslashreplace")
+    return int.from_bytes(part) if size in (4, 8) and name != "hash" else part.hex()

@@ -12,6 +12,7 @@ from looms import repair as repair_store
 from looms.care.aside import aside
 from looms.care.stats import sizes
 from looms.commands.export import RunsArgument, counted
+from looms.commands.moments import moment
 from looms.commands.plain import plain
 from looms.commands.progress import Bar
 from looms.commands.session import Session
@@ -83,12 +84,12 @@ class _Told:
             self._out.line({**plain(finding), "repaired": bool(done)})
             return
         with self._bar.aside():
-            self._out.show(_line(finding, done))
+            self._out.show(_line(finding, done), whole=True)
 
 
 def _line(finding: Finding, done: str) -> Text:
     where = finding.table or "store"
-    key = " ".join(f"{name} {value}" for name, value in finding.key.items())
+    key = " ".join(f"{name} {_told(name, value)}" for name, value in finding.key.items())
     run = "" if finding.run_id is None else f"run {named(finding.run_id)}  "
     hint = "" if done or finding.repairable else "  (cannot be repaired)"
     return Text.assemble(
@@ -98,6 +99,13 @@ def _line(finding: Finding, done: str) -> Text:
         printable(f"{run}{finding.what}"),
         (hint, QUIET),
     )
+
+
+def _told(name: str, value: int | str) -> str:
+    """A part of a row's key as people read it."""
+    if isinstance(value, str):
+        return named(value)
+    return moment(value) if name in ("due", "ended") else str(value)
 
 
 def _summary(session: Session, found: Checked | Repaired) -> None:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from looms.reducers.moments import LAST
+
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -31,7 +33,9 @@ def length(millis: int, *, rough: bool = False) -> str:
 
 
 def moment(at: int) -> str:
-    """A moment, given in milliseconds: `2031-04-09 12:30:00 UTC`."""
+    """A moment, given in milliseconds: `2031-04-09 12:30:00 UTC`; what is none, from a damaged store, as it is."""
+    if not 0 <= at <= LAST:
+        return f"{at} ms"
     return datetime.fromtimestamp(at // 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from looms.snapshots.packing import u64
 from looms.snapshots.store import Store
-from looms.snapshots.tables import KEYS, LOG, WAITS
+from looms.snapshots.tables import KEYS, LISTING, LOG, SHAPES, TIMERS, WAITS
 from tests.care.stores import flipped, put, rows_of
 from tests.commands.command import lines, run
 
@@ -45,6 +46,18 @@ def test_what_is_wrong_is_told_and_repaired(fresh: Path) -> None:
     assert repaired.returncode == 0
     assert "repaired" in repaired.stdout
     assert run("check", "--store", fresh).returncode == 0
+
+
+def test_the_row_is_told_in_words(fresh: Path) -> None:
+    for table in (LISTING, SHAPES, TIMERS):
+        for key, value in rows_of(fresh, table):
+            put(fresh, table, key, None)
+            put(fresh, table, key.replace(b"shop.", b"ship.") if table is not TIMERS else u64(3_000) + key[8:], value)
+    told = run("check", "--store", fresh).stdout
+    assert "listing  definition ship.order status waiting run 1  " in told
+    assert "shapes  type ship.paid digest " in told
+    assert "timers  due 1970-01-01 00:00:03 UTC run 1 seq 1 index 0  " in told
+    assert "\\x" not in told
 
 
 def test_what_cannot_be_repaired_is_said(fresh: Path) -> None:

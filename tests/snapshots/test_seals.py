@@ -7,7 +7,20 @@ from hypothesis import strategies as st
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import pair, u64
 from looms.snapshots.seals import seal, unseal, unseal_all
-from looms.snapshots.tables import ALL, EFFECTS, KEYS, LOG, RUNS, SNAPSHOTS, Table, decoded
+from looms.snapshots.tables import (
+    ALL,
+    EFFECTS,
+    ENDED,
+    FORMER,
+    KEYS,
+    LISTING,
+    LOG,
+    RUNS,
+    SHAPES,
+    SNAPSHOTS,
+    Table,
+    decoded,
+)
 
 tables = st.sampled_from(ALL)
 keys = st.sampled_from([8, 16, 20, 24, 36]).flatmap(lambda size: st.binary(min_size=size, max_size=size))
@@ -62,3 +75,9 @@ def test_keys_are_readable_in_messages_whatever_they_hold() -> None:
     assert decoded(KEYS, u64(5) + b"\xff") == {"run": 5, "key": "\\xff"}
     assert decoded(EFFECTS, pair(5, 6) + b"\0\0\0\7") == {"run": 5, "seq": 6, "index": 7}
     assert decoded(EFFECTS, b"\0") == {}
+    assert decoded(LISTING, b"shop.order\0\2" + u64(5)) == {"definition": "shop.order", "status": "waiting", "run": 5}
+    assert decoded(LISTING, b"shop.ord") == {"definition": "shop.ord"}
+    assert decoded(ENDED, b"\5" + pair(7, 8)) == {"status": "failed", "ended": 7, "run": 8}
+    assert decoded(ENDED, b"\7" + pair(7, 8)) == {"status": "07", "ended": 7, "run": 8}
+    assert decoded(SHAPES, b"shop.paid\0" + b"\1" * 16) == {"type": "shop.paid", "digest": "01" * 16}
+    assert decoded(FORMER, b"\1" * 8) == {"hash": "01" * 8}
