@@ -33,7 +33,7 @@ async def resume(session: Session, run: RunArgument) -> None:
 async def delete(session: Session, run: RunArgument) -> None:
     """Remove a run that is over, for good: its log, its snapshots, its keys."""
     id = session.id(run)
-    async with session.driver() as driver:
+    async with session.driver(tends=True) as driver:
         await driver.delete(id)
     if session.out.json:
         session.out.line({"run_id": id})

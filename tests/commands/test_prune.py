@@ -82,6 +82,17 @@ def test_nobody_is_asked_where_nobody_can_answer(tended: tuple[str | Path, ...])
     assert len(ids(tended)) == 11
 
 
+def test_a_single_run_is_deleted_without_the_application_too(tended: tuple[str | Path, ...], fresh: Path) -> None:
+    assert lines(*tended, "delete", "over0") == [{"run_id": "over0"}]
+    with hosting(fresh):
+        assert lines(*tended, "delete", "over1") == [{"run_id": "over1"}]
+    assert ids(tended) == ["o1", *(f"over{n}" for n in range(2, 10))]
+    for run_id, told in (("o1", "is waiting"), ("over0", "there is no run 'over0'")):
+        done = run(*tended, "delete", run_id)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert told in done.stderr
+
+
 @pytest.mark.parametrize("age", ["90", "", "-1d", "nan", "9999999999d"])
 def test_an_age_that_is_none_is_refused(fresh: Path, age: str) -> None:
     done = run("--store", fresh, "prune", "--finished-older", age, "--yes")
