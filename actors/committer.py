@@ -12,7 +12,6 @@ import anyio
 import anyio.to_thread
 from anyio import lowlevel
 
-from looms.actors import logs
 from looms.actors.group import Group
 from looms.actors.jobs import Job
 from looms.snapshots.store import Store
@@ -137,7 +136,6 @@ class Committer:
             self._jobs.extendleft(reversed(jobs))
             return None
         for job in jobs:
-            logs.warning("commit failed", error=f"{type(error).__name__}: {error}")
             self._alone = max(0, self._alone - 1)
             job.refuse(error)
             return job

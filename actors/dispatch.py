@@ -138,6 +138,7 @@ class Dispatcher:
         self._asked = asked
         self._lanes: dict[str, Lane] = {}
         self._pursued: dict[Place, Pursued] = {}
+        self._lacking: set[str] = set()  # of which it was said that today's code lacks them
         self._tasks: TaskGroup | None = None
         self._freed = anyio.Event()
         self._early: list[tuple[Lane, Pursued]] = []  # that wait for their next attempt since before this one runs
@@ -163,7 +164,10 @@ class Dispatcher:
             return
         effect = self._code.effects.get(row.effect)
         if effect is None:
-            logs.warning("no such effect", effect=row.effect, effect_id=id)
+            if row.effect not in self._lacking:
+                self._lacking.add(row.effect)
+                reason = f"{self._code.no_effect(row.effect)}; it stays outstanding until it is back"
+                logs.warning("effect missing", effect=row.effect, effect_id=id, reason=reason)
             return
         pursued = Pursued(id, run_id, number, key, row)
         self._pursued[(number, key)] = pursued

@@ -196,7 +196,7 @@ class Host:
         self.activity += 1
         for number, key in group.ended:
             self.dispatcher.end(number, key)
-        for asked in group.asked.values():
+        for asked in group.asked.values() if self.options.drives else ():
             effect = asked.effect
             row = asked.row or EffectRow(effect.effect, held=effect.held)
             self.dispatcher.begin(asked.id, asked.run_id, asked.number, effect.key, row)
@@ -221,8 +221,11 @@ class Host:
     def _failed(self, group: Group, error: Exception, refused: Job | None) -> None:
         """A group was taken back: whoever waits for its cells looks again, and what is in an inbox is tried later."""
         self.activity += 1
-        if isinstance(refused, Turns) and not isinstance(error, StoreFormatError):
-            self._wake_later(refused.run_id)
+        if isinstance(refused, Turns):
+            if not refused.heard:
+                logs.warning("commit failed", run_id=refused.run_id, error=f"{type(error).__name__}: {error}")
+            if not isinstance(error, StoreFormatError):
+                self._wake_later(refused.run_id)
         self.followers.tell(group.run_ids)
 
     def _wake_later(self, run_id: str) -> None:

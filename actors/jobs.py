@@ -50,6 +50,11 @@ class Turns(msgspec.Struct, frozen=True):
         """It ends the run."""
         return any(isinstance(one.item, CancelAsked | GraceOver) for one in self.posted)
 
+    @property
+    def heard(self) -> bool:
+        """Whether somebody hears of its refusal."""
+        return any(one.call is not None for one in self.posted)
+
     def __call__(self, group: Group) -> None:
         """Put it into a group."""
         cell = group.cell(self.run_id)

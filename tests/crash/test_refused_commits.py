@@ -21,6 +21,7 @@ from looms.snapshots import heads, removal
 from looms.testing import TestClock, runtime
 from looms.testing.clock import BEGIN
 from looms.testing.runtimes import RuntimeOnTestClock
+from tests.actors.logged import logging, said
 from tests.crash.audit import audit
 from tests.crash.faults import PATIENCE, Faults, full
 from tests.crash.killing import check_ledger
@@ -44,6 +45,22 @@ async def memory_is_what_is_stored(rt: RuntimeOnTestClock) -> None:
     """Every run in memory is what its records fold to."""
     for run_id, one in audit(Path(rt.path), CODE).items():
         assert await rt.run(run_id).inspect() == view(one.run, one.suspended)
+
+
+async def test_what_a_caller_is_told_is_not_told_to_the_log_too(store: Path, faults: Faults) -> None:
+    with logging() as logged:
+        async with runtime(modules, store) as rt:
+            run = await rt.start(desk, 0, run_id="d")
+            faults.refuse_all()
+            with pytest.raises(StoreFull):
+                await run.signal(Asked(1, "wait", "x"))
+            assert said(logged, "commit failed") == []
+            faults.refuse_none()
+            await rt.start(desk, 0, run_id="e")
+            faults.refuse(2)  # the turn of the run that is signalled: nobody waits for that
+            await run.signal(Asked(2, "tell", "e"))
+            await rt.clock.advance(5)
+            assert [told["run_id"] for told in said(logged, "commit failed")] == ["e"]
 
 
 @pytest.mark.parametrize("error", [full, broken, unforeseen])
