@@ -1,19 +1,25 @@
 """Removals: the rows of deleted runs go bit by bit, so that no commit is held up by a long log."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
+import anyio.from_thread
+import anyio.to_thread
 
 from looms.actors import logs
 from looms.actors.calls import Call
 from looms.actors.clock import Clock, after
+from looms.actors.deleting import delete_rows
 from looms.actors.group import Group
 from looms.actors.one_off import OneOff
-from looms.snapshots import removal
+from looms.snapshots import removal, scattered
 from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds
+FOUND = 100_000  # rows of a discarded run that are looked for at once
+AT_ONCE = 1_000  # of them that are deleted in a commit
 
 
 class Removals:
@@ -47,10 +53,13 @@ class Removals:
             await self._more.wait()
             self._more = anyio.Event()
             while numbers := self._pending():
-                if not await self._step(numbers):  # perhaps because of one of them
-                    for number in numbers:
-                        if not await self._step([number]):
-                            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+                alone = self._discarded(numbers)
+                together = [number for number in numbers if number not in alone]
+                if together and not await self._step(together):  # perhaps because of one of them, which is damaged
+                    alone += [number for number in together if not await self._step([number])]
+                for number in alone:
+                    if not await self._discard(number):
+                        await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
             waiting, self._waiting = self._waiting, []
             for job in waiting:
                 self._add(job)
@@ -70,20 +79,59 @@ class Removals:
             pending = removal.pending(view, 256 + len(self.kept))
         return [number for number in pending if number not in self.kept.values()]
 
+    def _discarded(self, numbers: list[int]) -> list[int]:
+        with self._store.view() as view:
+            return [number for number in numbers if removal.is_discarded(view, number)]
+
     async def _step(self, numbers: list[int]) -> bool:
         """Remove some rows of these runs; False when that could not be done."""
 
-        def step(group: Group) -> None:
-            kept = set(self.kept.values())
-            now = [number for number in numbers if number not in kept and removal.is_pending(group.reading, number)]
+        def step(group: Group, now: list[int]) -> None:
             with self._store.view() as view:
                 removal.steps(view, group.batch, now)
 
-        call: Call[None] = Call()
-        self._add(OneOff(step, call, urgent=True))
         try:
-            await call.result()
+            await self._change(numbers, step)
         except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
             logs.warning("not removed yet", runs=numbers[:10], error=f"{type(error).__name__}: {error}")
             return False
         return True
+
+    async def _discard(self, number: int) -> bool:
+        """Remove some rows of a run that may be anywhere; False when that could not be done."""
+        try:
+            rows = await anyio.to_thread.run_sync(scattered.find, self._store, number, FOUND, _heed)
+            for at in range(0, len(rows), AT_ONCE):
+                await self._change([number], partial(_delete, rows[at : at + AT_ONCE]))
+            if len(rows) < FOUND:
+                await self._change([number], _finish)
+        except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
+            logs.warning("not removed yet", runs=[number], error=f"{type(error).__name__}: {error}")
+            return False
+        return True
+
+    async def _change(self, numbers: list[int], do: Callable[[Group, list[int]], Any]) -> None:
+        """Do something in a commit with those of these runs that are still to be removed."""
+
+        def change(group: Group) -> None:
+            kept = set(self.kept.values())
+            do(group, [one for one in numbers if one not in kept and removal.is_pending(group.reading, one)])
+
+        call: Call[None] = Call()
+        self._add(OneOff(change, call, urgent=True))
+        await call.result()
+
+
+def _delete(rows: list[scattered.Row], group: Group, now: list[int]) -> None:
+    for number in now:
+        delete_rows(group, number, rows)
+
+
+def _finish(group: Group, now: list[int]) -> None:
+    for number in now:
+        removal.finish(group.batch, number)
+
+
+def _heed(_: int) -> None:
+    """End the search of a worker thread when the host ends."""
+    anyio.from_thread.check_cancelled()

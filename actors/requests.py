@@ -57,9 +57,10 @@ class ResumeRun(msgspec.Struct, frozen=True, tag_field="request", tag="resume"):
 
 
 class DeleteRun(msgspec.Struct, frozen=True, tag_field="request", tag="delete"):
-    """Delete a run that is over."""
+    """Delete a run that is over; with ``force``, any."""
 
     run_id: str
+    force: bool = False
 
 
 class DeleteEnded(msgspec.Struct, frozen=True, tag_field="request", tag="delete_ended"):

@@ -145,8 +145,8 @@ def ask(service: Service, host: Host, request: Request) -> Call[Any]:
             return service.cancel(run_id, reason, grace)
         case ResumeRun(run_id=run_id):
             return service.resume(run_id)
-        case DeleteRun(run_id=run_id):
-            return service.delete(run_id)
+        case DeleteRun(run_id=run_id, force=force):
+            return service.delete(run_id, force)
         case ForkRun(run_id=run_id, at=at, fork_id=fork_id, effects=effects):
             return service.fork(run_id, at, fork_id, effects)
         case DeleteEnded(numbers=numbers):

@@ -8,8 +8,8 @@ import msgspec
 from looms.actors.attempts import letter_of
 from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted
+from looms.actors.deleting import delete
 from looms.actors.effect_ids import effect_key, not_outstanding
-from looms.actors.errors import RunActive
 from looms.actors.forking import Asked
 from looms.actors.group import Group
 from looms.actors.host import Host
@@ -18,7 +18,7 @@ from looms.actors.jobs import unknown
 from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
 from looms.actors.requests import ImportRuns
-from looms.actors.retiring import delete
+from looms.actors.retiring import delete as delete_ended
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning
 from looms.actors.thinning import LIMIT, thin
@@ -31,7 +31,7 @@ from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, ReleaseAsked
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Duplicate, Ignored, Outcome, Undelivered
-from looms.snapshots import effect_rows, heads, removal
+from looms.snapshots import effect_rows, heads
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -143,23 +143,14 @@ class Service:
         """Ask for a suspended run to try again what it could not take."""
         return self._once(lambda group: resume(group, _there(group, run_id)))
 
-    def delete(self, run_id: str) -> Call[None]:
-        """Ask for a run that is over to be removed: nobody finds it after this, and its rows go bit by bit."""
-
-        def remove(group: Group) -> None:
-            cell = _there(group, run_id)
-            if cell.run.end is None:
-                raise RunActive(
-                    f"run {run_id} is {cell.head.status}; one that is not over is cancelled first, then deleted"
-                )
-            removal.begin(group.batch, cell.head)
-            group.remove(run_id)
-
-        return self._once(remove, urgent=True)
+    def delete(self, run_id: str, force: bool = False) -> Call[None]:
+        """Ask for a run to be removed: nobody finds it after this, and its rows go bit by bit."""
+        id = checked_id(run_id, "run id")
+        return self._once(lambda group: delete(group, id, force=force), urgent=True)
 
     def delete_ended(self, numbers: list[int]) -> Call[Deleted]:
         """Ask for runs to be removed, by their numbers: of those that are there and over."""
-        return self._once(lambda group: Deleted(*delete(group, numbers)), urgent=True)
+        return self._once(lambda group: Deleted(*delete_ended(group, numbers)), urgent=True)
 
     def import_runs(self, asked: ImportRuns) -> Call[Imported]:
         """Ask for runs to be imported.

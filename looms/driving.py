@@ -107,9 +107,9 @@ class Driver:
         """Let a suspended run try again."""
         await self._ask(ResumeRun(run_id))
 
-    async def delete(self, run_id: str) -> None:
-        """Remove a run that is over."""
-        await self._ask(DeleteRun(run_id))
+    async def delete(self, run_id: str, *, force: bool = False) -> None:
+        """Remove a run that is over; with ``force``, any."""
+        await self._ask(DeleteRun(run_id, force))
 
     async def fork(self, run_id: str, at: int, *, fork_id: str | None = None, effects: str = "hold") -> str:
         """Fork a run; returns the fork's id."""

@@ -106,14 +106,19 @@ class Run(RunReading[S], Generic[S, O]):
         """
         await self._service().resume(self.id).result()
 
-    async def delete(self) -> None:
+    async def delete(self, *, force: bool = False) -> None:
         """Remove a run that is over, for good: log, keys, snapshots. Its id is free again.
+
+        Args:
+            force: remove it also where it is not over, for one that is damaged and cannot be cancelled. None of its
+                code is run: its effects are called off, and what other runs had sent to it and it had not taken comes
+                back to them as ``SignalFailed``.
 
         Raises:
             UnknownRun: there is no such run.
-            RunActive: it is not over.
+            RunActive: it is not over, and there is no ``force``.
         """
-        await self._service().delete(self.id).result()
+        await self._service().delete(self.id, force).result()
 
     async def fork(
         self, at: int, run_id: str | None = None, *, effects: Literal["hold", "redispatch"] = "hold"

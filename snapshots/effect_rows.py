@@ -48,6 +48,11 @@ def places(reading: Reading, after: EffectKey | None = None, limit: int = 256) -
     return [read_place(key) for key in reading.keys(EFFECTS, low, limit=limit)]
 
 
+def places_of(reading: Reading, run: int) -> list[EffectKey]:
+    """Return where the outstanding effects of one run are, without reading them."""
+    return [read_place(key) for key in reading.keys(EFFECTS, pair(run, 0), pair(run + 1, 0))]
+
+
 def of_run(reading: Reading, run: int) -> list[tuple[EffectKey, EffectRow]]:
     """Return the outstanding effects of one run, oldest first."""
     return _decoded(reading, pair(run, 0), pair(run + 1, 0), None)

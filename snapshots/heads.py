@@ -17,6 +17,8 @@ from looms.snapshots.tables import STATUSES as STATUSES
 
 UNFINISHED, FINISHED = STATUSES[:3], STATUSES[3:]
 REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
+DISCARDED = "discarded"  # the same, of one whose rows may be anywhere: it was not over, or is damaged
+HIDDEN = (REMOVING, DISCARDED)
 
 _NO_LISTING = "its key is no definition, status and run"
 _BYTE = {status: bytes((at,)) for at, status in enumerate(STATUSES, 1)}
@@ -38,7 +40,7 @@ def number_of(reading: Reading, run_id: str) -> int | None:
 def head(reading: Reading, number: int) -> Head | None:
     """Return what is known of a run, or None when there is none (also when it is being removed)."""
     found = stored(reading, number)
-    return None if found is None or found.status == REMOVING else found
+    return None if found is None or found.status in HIDDEN else found
 
 
 def stored(reading: Reading, number: int) -> Head | None:
@@ -87,17 +89,18 @@ def put(batch: Batch, old: Head | None, new: Head) -> None:
     batch.put(RUNS, u64(new.number), encode(new))
 
 
-def put_hidden(batch: Batch, head: Head) -> None:
+def put_hidden(batch: Batch, head: Head, status: str = REMOVING) -> None:
     """Write the head of a run that nobody finds, by id, number or in lists: it is not complete yet, or no more."""
-    batch.put(RUNS, u64(head.number), encode(msgspec.structs.replace(head, status=REMOVING)))
+    batch.put(RUNS, u64(head.number), encode(msgspec.structs.replace(head, status=status)))
 
 
-def hide(batch: Batch, head: Head) -> None:
-    """Make a run impossible to find, by id, number or in lists; its id is free again."""
+def hide(batch: Batch, head: Head, status: str = REMOVING) -> None:
+    """Make a run impossible to find, by id, number or in lists; its id is free again. `status` is one of `HIDDEN`."""
     batch.delete(IDS, head.run_id.encode())
-    for table, key in lists(head):
-        batch.delete(table, key)
-    put_hidden(batch, head)
+    if head.status in _BYTE:
+        for table, key in lists(head):
+            batch.delete(table, key)
+    put_hidden(batch, head, status)
 
 
 def list_runs(

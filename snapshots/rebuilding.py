@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from looms.snapshots import commits
 from looms.snapshots.extents import TAIL
-from looms.snapshots.heads import REMOVING, STATUSES
+from looms.snapshots.heads import DISCARDED, STATUSES
 from looms.snapshots.packing import after, pair, read_u64, u64
 from looms.snapshots.rows import Extent, Head, Turn, encode
 from looms.snapshots.tables import COMMITS, EXTENTS, IDS, LISTING, REMOVALS, RUNS, Table
@@ -61,7 +61,7 @@ def head(view: View, number: int) -> tuple[Head | None, list[Change]]:
     last = max((turn.last for turn in turns(view) if turn.run == number), default=0)
     last = max(last, found[-1].seq + found[-1].count - 1)
     tail = _gapless(found)[-1][-TAIL:]
-    definition, status = ("", REMOVING) if hidden else _listed(view, number)
+    definition, status = ("", DISCARDED) if hidden else _listed(view, number)
     rows = list(spilled(number, [extent for extent in found if extent.seq < tail[0].seq]))
     return Head(number, run_id or "", definition, status, last, 0, 0, None, tuple(tail)), rows
 

@@ -207,7 +207,7 @@ class LogWalk:
             return seq + 1  # the walk over the run has said so
         if where <= self._position:
             behind = self._copied(head.number, seq, last)
-            if behind is None and head.status != heads.REMOVING:
+            if behind is None and head.status not in heads.HIDDEN:
                 what = f"record {seq} of run {head.run_id} was in an earlier commit already, or stands out of order"
                 self._found.append(damage(COMMITS, key, what, run_id=head.run_id, seq=seq))
             return behind
@@ -268,7 +268,7 @@ class LogWalk:
     def _is_at(self, view: View, one: Pending) -> bool:
         """Whether records stand where their run says, and it is one that commits must speak of."""
         head = self._head(view, one.run)
-        if head is None or head.status == heads.REMOVING:
+        if head is None or head.status in heads.HIDDEN:
             return False
         return walks.position(view, head, one.first) == one.position
 

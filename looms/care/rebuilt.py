@@ -22,7 +22,7 @@ def rebuilt(number: int) -> Mend:
         head, rows = rebuilding.head(view, number)
         if head is None:
             return rows
-        if head.status == heads.REMOVING:
+        if head.status in heads.HIDDEN:
             return [*rows, (RUNS, u64(number), encode(head))]
         told = _told(_over(view, rows), head)
         if told is None:

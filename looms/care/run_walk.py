@@ -41,6 +41,7 @@ class RunWalk:
     Attributes:
         head: the run's head as of the last look; None where it is damaged, or the run is gone.
         gone: there is no such run, or it is being removed.
+        discarded: it is being removed with rows that may be anywhere.
         run: the run as its records fold; None behind a record that is lost.
         coded: the run as the application's code folds it; None without code, or where the code cannot.
         seq: the last record that was looked at.
@@ -61,6 +62,7 @@ class RunWalk:
         self.suspects = suspects or {}
         self.head: Head | None = None
         self.gone = False
+        self.discarded = False
         self.run: FoldedRun | None = None
         self.coded: FoldedRun | None = None
         self._code = code
@@ -111,7 +113,10 @@ class RunWalk:
                 self.ledger.shapes_known, self.ledger.headless = False, True
             self.wrong(RUNS, u64(self.number), f"{reason(error)}", rebuilt(self.number))
             return None
-        self.gone = self.head is None or self.head.status == heads.REMOVING
+        self.gone = self.head is None or self.head.status in heads.HIDDEN
+        self.discarded = self.head is not None and self.head.status == heads.DISCARDED
+        if self.discarded and self.ledger is not None:
+            self.ledger.shapes_known = False  # its waits are counted as long as they are there
         if self.head is None or self.gone:
             return None
         if self.run is None and self.seq == 0:

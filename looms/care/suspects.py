@@ -69,7 +69,7 @@ def _again(store: Viewed, ledger: Ledger, number: int, suspected: dict[Table, li
     while more:
         with store.view() as view:
             more = not walk.go_on(view)
-            nobody = walk.gone and number not in ledger.lost
+            nobody = walk.gone and not walk.discarded and number not in ledger.lost
             left = [
                 (table, key)
                 for table, keys in suspected.items()
@@ -109,7 +109,7 @@ def _records(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
         head = stored(view, one.run)
         if head is None and one.run not in ledger.lost:
             yield damage(LOG, key, f"a record of run number {one.run}, which there is not", seq=one.seq)
-        elif head is not None and head is not DAMAGED and head.status != heads.REMOVING:
+        elif head is not None and head is not DAMAGED and head.status not in heads.HIDDEN:
             where = walks.position(view, head, one.seq)
             if where is not None and where != read_u64(key):
                 what = f"it is called record {one.seq} of run {head.run_id}, which stands at {where}"

@@ -88,7 +88,7 @@ def _id(view: View, ledger: Ledger, key: bytes, body: Body) -> Iterator[Damage]:
             yield damage(RUNS, u64(number), "the run's head is missing", rebuilt(number), run_id=run_id)
         else:
             yield damage(IDS, key, "it leads to a run that there is not", rows((IDS, key, None)), run_id=run_id)
-    elif head is not DAMAGED and (head.run_id.encode() != key or head.status == heads.REMOVING):
+    elif head is not DAMAGED and (head.run_id.encode() != key or head.status in heads.HIDDEN):
         yield damage(IDS, key, f"it leads to run {head.run_id!r}", rows((IDS, key, None)), run_id=run_id)
 
 
@@ -111,9 +111,9 @@ def _listed(table: Table, view: View, key: bytes, body: Body) -> Iterator[Damage
     head = None if isinstance(body, StoreFormatError) or len(key) < 8 else stored(view, read_u64(key, len(key) - 8))
     if isinstance(body, StoreFormatError):
         what = reason(body)
-    elif head is None or head.status not in (*heads.STATUSES, ""):
+    elif head is None or head.status not in (*heads.STATUSES, heads.DISCARDED, ""):
         what = "there is no such run"
-    elif head is not DAMAGED and (table, key) not in heads.lists(head):
+    elif head is not DAMAGED and head.status in heads.STATUSES and (table, key) not in heads.lists(head):
         what = f"run {head.run_id!r} is a {head.status} run of {head.definition}"
     if what is not None:
         yield damage(table, key, what, rows((table, key, None)))
@@ -212,11 +212,11 @@ def _hidden(view: View, key: bytes, body: Body) -> Iterator[Damage]:
 
 
 def _is_hidden(head: Head | None) -> bool:
-    return head is not None and head.status == heads.REMOVING
+    return head is not None and head.status in heads.HIDDEN
 
 
 def _is_kept(head: Head) -> bool:
-    return head is not DAMAGED and head.status != heads.REMOVING
+    return head is not DAMAGED and head.status not in heads.HIDDEN
 
 
 def check_retained(store: Viewed, ledger: Ledger) -> Iterator[Damage]:

@@ -8,6 +8,10 @@ from looms.commands.arguments import RunArgument
 from looms.commands.session import Session
 from looms.commands.texts import named, printable
 
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Also one that is not over: for one that is damaged and cannot be cancelled.")
+]
+
 
 async def cancel(
     session: Session,
@@ -30,11 +34,13 @@ async def resume(session: Session, run: RunArgument) -> None:
     await _tell(session, id)
 
 
-async def delete(session: Session, run: RunArgument) -> None:
+async def delete(session: Session, run: RunArgument, force: ForceOption = False) -> None:
     """Remove a run that is over, for good: its log, its snapshots, its keys."""
     id = session.id(run)
     async with session.driver(tends=True) as driver:
-        await driver.delete(id)
+        await driver.delete(id, force=force)
+        if force:
+            await driver.until_removed()
     if session.out.json:
         session.out.line({"run_id": id})
     else:

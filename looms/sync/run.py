@@ -109,9 +109,9 @@ class SyncRun(SyncRunReading[S], Generic[S, O]):
         """Let a suspended run try again; see ``Run.resume``."""
         self._loop.call(self._run.resume)
 
-    def delete(self) -> None:
+    def delete(self, *, force: bool = False) -> None:
         """Remove a run that is over, for good; see ``Run.delete``."""
-        self._loop.call(self._run.delete)
+        self._loop.call(self._run.delete, force=force)
 
     def retry_effect(self, effect_id: str) -> None:
         """Have an outstanding effect tried now; see ``Run.retry_effect``."""
