@@ -17,6 +17,7 @@ from looms.actors.cell import Posted
 from looms.actors.clock import Clock
 from looms.actors.dispatch import interrupted
 from looms.actors.group import Asked, Group
+from looms.actors.import_checks import check_kept, check_publication
 from looms.actors.publishing import PUBLICATIONS
 from looms.actors.removals import Removals
 from looms.actors.requests import ImportRuns, RunPart
@@ -27,11 +28,11 @@ from looms.reducers.codec import Unfit
 from looms.reducers.entries import Entry, copied
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.forks import Fork, Forks, lineage
-from looms.reducers.ids import checked_id, id_problem
+from looms.reducers.ids import checked_id
 from looms.reducers.portable import EffectLine, RunLine
-from looms.reducers.rebuilding import DoesNotFit, Rebuilt, check_letter
+from looms.reducers.rebuilding import DoesNotFit, Rebuilt
 from looms.reducers.registry import Registry
-from looms.snapshots import copying, effect_rows, former, heads, history, inbox, keys
+from looms.snapshots import copying, effect_rows, former, heads, history, inbox, keys, timers
 from looms.snapshots.chains import Chain
 from looms.snapshots.errors import StoreError
 from looms.snapshots.rows import EffectRow, Head
@@ -329,6 +330,8 @@ def _show(group: Group, coming: Coming, head: Head) -> None:
     copying.show(group.batch, head)
     opened = index_rows.all_of(run)
     index_rows.write(group.batch, group.reading, number, opened)
+    for timer in index_rows.timers_of(opened, number, coming.rebuilt.over, coming.rebuilt.graces):
+        timers.delete(group.batch, timer)  # that it is due waits in the inbox
     asked = []
     for effect in opened.asked:
         told = coming.rebuilt.effects.get(effect.key)
@@ -362,40 +365,3 @@ def _take_kept(group: Group, run_id: str) -> None:
 def _row(told: EffectLine) -> EffectRow:
     fields = {name: getattr(told, name) for name in EffectRow.__struct_fields__}
     return interrupted(EffectRow(**fields))
-
-
-def check_kept(data: bytes) -> Kept:
-    """A kept event.
-
-    Raises:
-        DoesNotFit: it is none.
-    """
-    try:
-        kept = msgspec.msgpack.decode(data, type=Kept)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise DoesNotFit(f"it is no kept event: {error}") from error
-    if not kept.letters:
-        raise DoesNotFit("a kept event without an event")
-    for letter in kept.letters:
-        check_letter(letter)
-    for what, id in (("run id", kept.run_id), ("idempotency key", kept.key)):
-        problem = None if id is None else id_problem(id)
-        if problem:
-            raise DoesNotFit(f"{what} {problem}")
-    return kept
-
-
-def check_publication(key: str, answer: bytes) -> bytes:
-    """What was answered to a publication with a key.
-
-    Raises:
-        DoesNotFit: it is no answer, or no key.
-    """
-    problem = id_problem(key)
-    if problem:
-        raise DoesNotFit(f"idempotency key {problem}")
-    try:
-        msgspec.msgpack.decode(answer, type=list[str])
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise DoesNotFit(f"it is no answer to a publication: {error}") from error
-    return answer

@@ -1,12 +1,13 @@
 """What a turn changes in the tables beside the log: waits, their shapes, timers and outstanding effects."""
 
 from collections import Counter
+from collections.abc import Container
 
 import msgspec
 
 from looms.reducers.folded import Cancelling, EffectKey, FoldedRun, Outstanding
 from looms.reducers.matching import Shape, digest
-from looms.reducers.open_waits import OpenWait
+from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.snapshots import effect_rows, shapes, timers, wait_rows
 from looms.snapshots.batch import Batch
 from looms.snapshots.reading import Reading
@@ -92,6 +93,16 @@ def first_due(changed: Changes) -> int | None:
 def grace_timer(number: int, grace: Cancelling) -> TimerKey:
     """The timer that ends a grace."""
     return TimerKey(grace.due, number, grace.seq, GRACE)
+
+
+def timers_of(changed: Changes, number: int, waits: Container[WaitKey], graces: Container[int]) -> list[TimerKey]:
+    """The timers that a turn set for these waits, and for the graces that began at these seqs."""
+    found = [
+        TimerKey(wait.due, number, *wait.key) for wait in changed.opened if wait.due is not None and wait.key in waits
+    ]
+    if changed.grace is not None and changed.grace.seq in graces:
+        found.append(grace_timer(number, changed.grace))
+    return found
 
 
 def found_by(wait: OpenWait) -> list[tuple[str, Shape, bytes]]:

@@ -8,7 +8,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
-from looms.actors.importing import check_kept, check_publication
+from looms.actors.import_checks import check_kept, check_publication
 from looms.reducers.exact_json import from_json
 from looms.reducers.portable import (
     FORMAT,
@@ -108,9 +108,9 @@ class Lines:
                 self._records += seq
                 yield None
 
-    def wrong(self, what: str) -> StoreFormatError:
-        """The error that the line which was read last is not what it should be."""
-        return StoreFormatError(f"{self._name}, line {self.number}: {what}")
+    def wrong(self, what: str, line: int | None = None) -> StoreFormatError:
+        """The error that a line is not what it should be: the one of a number, or the one that was read last."""
+        return StoreFormatError(f"{self._name}, line {self.number if line is None else line}: {what}")
 
     def _header(self) -> Header:
         text, line = self._next()
@@ -172,6 +172,7 @@ class Look:
         self._lines = lines
         self._count = 0
         self._rebuilt: Rebuilt | None = None
+        self._at_line: dict[object, int] = {}  # of the run that it is at: where its lines stand that are kept
         self.incomplete: set[int] = set()
 
     def pages(self, size: int) -> Iterator[list[str]]:
@@ -189,7 +190,7 @@ class Look:
                 try:
                     self._at(one, whole)
                 except DoesNotFit as error:
-                    raise self._lines.wrong(str(error)) from error
+                    raise self._lines.wrong(str(error), self._at_line.get(error.about)) from error
             if not lines:
                 return
             yield whole
@@ -197,9 +198,11 @@ class Look:
     def _at(self, found: Found, whole: list[str]) -> None:
         match found:
             case RunLine():
+                self._at_line = {found: self._lines.number}
                 self._rebuilt = Rebuilt(found)
                 self._count += 1
             case EffectLine() if self._rebuilt is not None:
+                self._at_line[found] = self._lines.number
                 self._rebuilt.effect(found)
             case Record(data=data) if self._rebuilt is not None:
                 self._rebuilt.record(data)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from looms.reducers.agreement import Told, agreed, misplaced
 from looms.reducers.codec import plain
 from looms.reducers.entries import Entry, Row, unpack_entry
 from looms.reducers.errors import LoomsError, ReducerError
@@ -42,7 +43,15 @@ _KEPT = (Delivery, EffectAnswer, EffectGaveUp, TimerFired, GraceOver, SignalRetu
 
 
 class DoesNotFit(Exception):
-    """Something that is not what a run could have; ``str()`` says what, and what would be right."""
+    """Something that is not what a run could have; ``str()`` says what, and what would be right.
+
+    Attributes:
+        about: the line that is wrong, where it is not the one that was looked at last.
+    """
+
+    def __init__(self, what: str, about: RunLine | EffectLine | None = None) -> None:
+        super().__init__(what)
+        self.about = about
 
 
 class Rebuilt:
@@ -56,6 +65,7 @@ class Rebuilt:
         run: as far as it is folded; under the number 0.
         effects: the outstanding effects, as they are told.
         answered: the effects whose outcome is among the messages.
+        over, graces: the waits (by key) and the graces (by seq) of which a message says that their time is over.
 
     Raises:
         DoesNotFit: it cannot be a run.
@@ -68,6 +78,9 @@ class Rebuilt:
         self.run = FoldedRun(line.run_id, 0, line.definition, line.forks)
         self.effects: dict[EffectKey, EffectLine] = {}
         self.answered: set[EffectKey] = set()
+        self.over: set[tuple[int, int]] = set()
+        self.graces: set[int] = set()
+        self._first_at: int | None = None
 
     @property
     def blind(self) -> bool:
@@ -104,8 +117,15 @@ class Rebuilt:
                 check_letter(letter)
         if isinstance(item, Delivery) and item.key is not None:
             _check_id("idempotency key", item.key)
-        if isinstance(item, EffectGaveUp) or (isinstance(item, EffectAnswer) and item.final):
-            self.answered.add(item.effect)
+        match item:
+            case EffectGaveUp(effect=effect) | EffectAnswer(effect=effect, final=True):
+                self.answered.add(effect)
+            case TimerFired(wait=wait):
+                self.over.add(wait)
+            case GraceOver(seq=seq):
+                self.graces.add(seq)
+            case Delivery(sender_number=number) if number is not None:
+                raise DoesNotFit("a sender_number, which means nothing in another store")
         return item
 
     def record(self, data: bytes) -> Entry:
@@ -123,7 +143,12 @@ class Rebuilt:
             raise DoesNotFit(f"it is record {entry.seq}; the next one of run {run.run_id!r} is {run.seq + 1}")
         if entry.seq > self.line.seq:
             raise DoesNotFit(f"run {run.run_id!r} has records 1 to {self.line.seq}, as its line says")
-        _check_record(entry, run.at if run.seq else -LAST)
+        _check_record(entry)
+        problem = misplaced(entry, run.at if run.seq else None)
+        if problem:
+            raise DoesNotFit(problem)
+        if entry.seq == 1:
+            self._first_at = entry.row.at
         begins = entry.row.type == STARTED.name and entry.more.thread == ROOT
         if begins != (entry.seq == 1) or (begins and entry.more.kind != run.definition):
             raise DoesNotFit(f"a run begins with the {STARTED.name} of its root, a {run.definition}, and has one of it")
@@ -155,19 +180,31 @@ class Rebuilt:
         run.journal.clear()
         if run.seq != line.seq:
             raise DoesNotFit(f"run {run.run_id!r} has {line.seq} records, as its line says; here are {run.seq}")
-        ended = run.end.status if run.end else None
-        if (line.status in STATUSES[3:] or ended) and line.status != ended:
-            raise DoesNotFit(f"run {run.run_id!r} is {line.status}, says its line; its records say {run.status}")
+        self._check_told()
         for key, told in self.effects.items():
             asked = run.effects.get(key)
-            if asked is None or asked.effect != told.effect:
+            if asked is None or asked.effect != told.effect or key in self.answered:
                 raise DoesNotFit(
-                    f"effect {told.effect} at {key} of run {run.run_id!r} is not outstanding, as its records say"
+                    f"effect {told.effect} at {key} of run {run.run_id!r} is not outstanding, as its records say", told
                 )
         for key in run.effects:
             if key not in self.effects and key not in self.answered:
-                raise DoesNotFit(f"effect {key} of run {run.run_id!r} is outstanding, and no line tells of it")
+                raise DoesNotFit(f"effect {key} of run {run.run_id!r} is outstanding, and no line tells of it", line)
         self._check_open()
+
+    def _check_told(self) -> None:
+        """Check what is told of the run itself."""
+        run, line = self.run, self.line
+        status = run.status if line.status in UNFINISHED and run.end is None else line.status
+        told = Told(status, run.end.error if run.end else line.error, line.started_at, line.updated_at)
+        right = agreed(told, run, self._first_at, run.at)
+        for name in Told.__struct_fields__:
+            if getattr(told, name) != getattr(right, name):
+                raise DoesNotFit(
+                    f"{name} of run {run.run_id!r} is {getattr(told, name)!r}, says its line; its records say "
+                    f"{getattr(right, name)!r}",
+                    line,
+                )
 
     def _check_open(self) -> None:
         """Check that the rows can be written by which what is open is found."""
@@ -189,7 +226,7 @@ def check_letter(letter: Letter) -> None:
         DoesNotFit: it has no name, or its payload is no object.
     """
     _check_type(letter.type)
-    _check_number("version", letter.version)
+    _check_number("version", letter.version, 1)
     try:
         payload = plain(letter.payload)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -221,6 +258,8 @@ def _check_line(line: RunLine) -> None:
         raise DoesNotFit(f"status {line.status!r}; one of {', '.join(STATUSES)}")
     if not 1 <= line.seq <= MOST:
         raise DoesNotFit(f"seq {line.seq}; a run has a record at least, and up to {MOST}")
+    if line.error is not None and line.status != "suspended":
+        raise DoesNotFit(f"the error of a run that is {line.status}; it tells why one is suspended")
     for at in (line.started_at, line.updated_at):
         _check_moment(at)
     _check_number("number", line.number)
@@ -235,13 +274,11 @@ def _check_line(line: RunLine) -> None:
         before = fork.seq
 
 
-def _check_record(entry: Entry, before: int) -> None:
+def _check_record(entry: Entry) -> None:
     row, more = entry.row, entry.more
     _check_type(row.type)
-    _check_number("version", row.version)
+    _check_number("version", row.version, 1)
     _check_moment(row.at)
-    if row.at < before:
-        raise DoesNotFit(f"it is of {row.at}, and the record before it of {before}; time does not go back in a run")
     if not isinstance(entry.plain, dict):
         raise DoesNotFit("its payload is no object")
     if row.type.startswith("looms."):
@@ -280,9 +317,9 @@ def _check_id(what: str, id: Any) -> None:
         raise DoesNotFit(f"{what} {problem}")
 
 
-def _check_number(what: str, number: int | None) -> None:
-    if number is not None and not 0 <= number <= MOST:
-        raise DoesNotFit(f"{what} {number}; a whole number from 0 to {MOST}")
+def _check_number(what: str, number: int | None, least: int = 0) -> None:
+    if number is not None and not least <= number <= MOST:
+        raise DoesNotFit(f"{what} {number}; a whole number from {least} to {MOST}")
 
 
 def _check_moment(at: int) -> None:

@@ -7,6 +7,7 @@ import msgspec
 
 from looms.actors.index_rows import found_by, grace_timer
 from looms.care.findings import Damage, damage, reason, rows
+from looms.reducers.agreement import Told, agreed
 from looms.reducers.codec import encode as pack
 from looms.reducers.entries import unpack_entry
 from looms.reducers.folded import EffectKey, FoldedRun
@@ -86,17 +87,10 @@ def answer_in(reading: Reading, key: bytes, body: bytes) -> int:
 
 def _head(head: Head, walk: "RunWalk") -> Iterator[Damage]:
     """The head's status, error and times."""
-    run = walk.run
-    right = head
-    if run is not None and head.status != "suspended":
-        right = msgspec.structs.replace(right, status=run.status, error=run.end.error if run.end else None)
-    elif run is not None and run.end is not None:
-        right = msgspec.structs.replace(right, status=run.status, error=run.end.error)
-    if walk.started_at and head.started_at != walk.started_at:
-        right = msgspec.structs.replace(right, started_at=walk.started_at)
-    if head.updated_at < walk.last_at:
-        right = msgspec.structs.replace(right, updated_at=walk.last_at)
-    if head.status not in heads.STATUSES and right is head:
+    told = Told(head.status, head.error, head.started_at, head.updated_at)
+    should = agreed(told, walk.run, walk.first_at, walk.last_at)
+    right = msgspec.structs.replace(head, **msgspec.structs.asdict(should))
+    if right.status not in heads.STATUSES:
         right = msgspec.structs.replace(right, status="running")
     wrong = [name for name in Head.__struct_fields__ if getattr(head, name) != getattr(right, name)]
     if wrong:

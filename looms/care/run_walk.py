@@ -13,6 +13,7 @@ from looms.care.ledger import Ledger
 from looms.care.rebuilt import rebuilt
 from looms.care.run_rows import answer_in, compare
 from looms.care.run_snapshots import check_snapshot, resumed, stored_seqs
+from looms.reducers.agreement import misplaced
 from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.errors import ReducerError
 from looms.reducers.fold import fold
@@ -67,7 +68,8 @@ class RunWalk:
         self.coded: FoldedRun | None = None
         self._code = code
         self.seq = 0
-        self.started_at = self.last_at = 0
+        self.first_at: int | None = None
+        self.last_at: int | None = None
         self.whole = True  # every record so far could be read
         self._resume: int | None = None
         self._shaped = False
@@ -152,16 +154,12 @@ class RunWalk:
 
     def _in_order(self, view: View, head: Head, entry: Entry) -> None:
         if self.seq == 1:
-            self.started_at = entry.row.at
-        if entry.row.at < self.last_at:
-            self._at_fault(view, head, f"it is of {entry.row.at}, and the record before it of {self.last_at}")
-        if entry.more.cause is not None and not 0 < entry.more.cause < self.seq:
-            self._at_fault(view, head, f"it says that record {entry.more.cause} caused it")
+            self.first_at = entry.row.at
+        what = misplaced(entry, self.last_at)
+        if what is not None:
+            where = walks.position(view, head, self.seq)
+            self.wrong(LOG, b"" if where is None else u64(where), f"record {self.seq}: {what}", seq=self.seq)
         self.last_at = entry.row.at
-
-    def _at_fault(self, view: View, head: Head, what: str) -> None:
-        where = walks.position(view, head, self.seq)
-        self.wrong(LOG, b"" if where is None else u64(where), f"record {self.seq}: {what}", seq=self.seq)
 
     def _key(self, view: View, entry: Entry) -> None:
         """See whether the key of a record has its answer: the seq of the last record that came with it."""

@@ -134,3 +134,24 @@ async def origins(rt: Runtime) -> dict[str, Any]:
     found = {summary.run_id: summary.forked_from async for summary in rt.runs()}
     assert found == {id: (await rt.run(id).inspect()).forked_from for id in found}
     return found
+
+
+async def test_what_came_due_while_a_run_was_suspended_comes_due_once(tmp_path: Path) -> None:
+    clock = TestClock()
+    async with store(tmp_path / "a.looms", clock) as rt:
+        run = await begin(rt, Asked("wait", 1))
+        Mood.bad = True
+        await run.signal(Asked("make", 1))
+        await clock.advance(61)
+        assert (await run.inspect()).status == "suspended"
+        Mood.bad = False
+        data = await export(rt)
+        assert '"timer"' in data.decode()
+    clock = TestClock()  # where it is not that late yet
+    async with store(tmp_path / "b.looms", clock) as rt:
+        await rt.import_runs(io.BytesIO(data))
+        assert (await rt.check()).ok
+        await clock.advance(61)
+        await rt.run("d").resume()
+        await clock.advance(61)
+        assert (await rt.run("d").state()).said == ("nobody: w1",)

@@ -272,7 +272,12 @@ def spoiled(data: bytes) -> Iterator[tuple[str, bytes, str]]:
     yield "a bad id", changed(1, run_id="x" * 256), "line 2: run id"
     yield "no id", changed(1, run_id=""), "line 2: run id"
     yield "a bad status", changed(1, status="done"), "line 2: status"
-    yield "another status", changed(1, status="completed"), "completed, says its line"
+    yield "another status", changed(1, status="completed"), "line 2: status of run 'r0' is 'completed', says its line"
+    yield "another beginning", changed(1, started_at=-1), "line 2: started_at of run 'r0' is -1"
+    yield "an end before its records", changed(1, updated_at=0), "line 2: updated_at of run 'r0' is 0"
+    yield "an error of one that has none", changed(1, error="x"), "line 2: the error of a run that is"
+    yield "a cause to come", changed(3, cause=2), "line 4: it says that record 2 caused it"
+    yield "a cause long before", changed(3, cause=0), "line 4: it says that record 0 caused it"
     yield "too long", changed(1, seq=99), "not complete"
     yield "no seq", changed(1, seq=0), "line 2: a run of 0 records"
     yield "huge", changed(1, seq=2**70), "line 2: "
@@ -293,7 +298,12 @@ def spoiled(data: bytes) -> Iterator[tuple[str, bytes, str]]:
     yield (
         "an effect that is not",
         with_line(2, b'{"line":"effect","seq":1,"index":0,"effect":"desk.make"}\n' + lines[2]),
-        ("not outstanding"),
+        "line 3: effect desk.make at (1, 0)",
+    )
+    yield (
+        "a message from a run of this store",
+        with_line(2, b'{"line":"message","item":{"item":"delivery","letters":[],"sender_number":1}}\n' + lines[2]),
+        "line 3: a sender_number",
     )
     yield (
         "a message that is none",
