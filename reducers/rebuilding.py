@@ -282,7 +282,7 @@ def _check_record(entry: Entry) -> None:
     if not isinstance(entry.plain, dict):
         raise DoesNotFit("its payload is no object")
     if row.type.startswith("looms."):
-        _check_runtime_event(row)
+        check_runtime_event(row)
     if more.key is not None:
         _check_id("idempotency key", more.key)
     try:
@@ -294,8 +294,12 @@ def _check_record(entry: Entry) -> None:
             _check_type(type)
 
 
-def _check_runtime_event(row: Row) -> None:
-    """Check an event of the runtime: whatever folds the record goes by what it says."""
+def check_runtime_event(row: Row) -> None:
+    """Check an event of the runtime: whatever folds the record goes by what it says.
+
+    Raises:
+        DoesNotFit: it is none.
+    """
     kind = _RUNTIME.get(row.type)
     if kind is None:
         raise DoesNotFit(f"{row.type} is no event of this version's runtime")

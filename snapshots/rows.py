@@ -9,8 +9,11 @@ from looms.snapshots.reading import Reading
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import Table
 
-# A number that is found in a row. More than any there ever is would not fit into keys that are made of it.
-Number = Annotated[int, msgspec.Meta(ge=0, le=2**61)]
+LAST_NUMBER = 2**61
+"""The greatest number that is ever given out; more would not fit into keys that are made of it and of the next ones."""
+
+# A number that is found in a row.
+Number = Annotated[int, msgspec.Meta(ge=0, le=LAST_NUMBER)]
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):

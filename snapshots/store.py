@@ -14,7 +14,7 @@ from looms.snapshots.folder import Found
 from looms.snapshots.lock import WriterLock
 from looms.snapshots.packing import read_u64
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import Counters, decode
+from looms.snapshots.rows import LAST_NUMBER, Counters, decode
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import COMMITS, LOG, META, Table
 from looms.snapshots.view import View
@@ -124,7 +124,13 @@ def _frontier(reading: Reading) -> Frontier:
 
 
 def _next(reading: Reading, table: Table) -> int:
-    """Return the number after the last key of a table whose keys are numbers, from 1 on."""
+    """Return the number after the last key of a table whose keys are numbers, from 1 on.
+
+    Raises:
+        StoreFormatError: a row has a number that nobody gives out.
+    """
     for key in reading.keys(table, reverse=True, limit=1):
+        if read_u64(key) > LAST_NUMBER:
+            raise damaged(table, key, reading.path, "no number that is given out is as great as its key's")
         return read_u64(key) + 1
     return 1

@@ -133,7 +133,7 @@ def damages(
             lambda: check_removals(store, ledger),
             lambda: check_retained(store, ledger),
             lambda: check_requests(store, ledger),
-            lambda: check_numbers(store),
+            lambda: check_numbers(store, ledger),
             lambda: check_suspects(store, ledger),
             lambda: check_shapes(store, ledger),
         ]

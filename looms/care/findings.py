@@ -20,6 +20,7 @@ class Finding(msgspec.Struct, frozen=True):
         key: what the key of the row says, by field.
         what: what is wrong with it, for a person.
         repairable: a repair puts it right: the log, or another table, tells what should be there.
+        expendable: nothing tells what should be there, and it is in the way: a repair with ``let_go`` removes it.
     """
 
     table: str | None
@@ -28,6 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
     key: dict[str, int | str]
     what: str
     repairable: bool
+    expendable: bool = False
 
 
 Mend = Callable[[View], list[Change]]
@@ -35,23 +37,35 @@ Mend = Callable[[View], list[Change]]
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A finding, and what would mend it; None for what nothing in the store can tell any more."""
+    """A finding, and what would mend it; None for what nothing in the store can tell any more.
+
+    Where that is in the way of others, ``let_go`` would remove it.
+    """
 
     finding: Finding
     table: Table | None = None
     key: bytes = b""
     mend: Mend | None = None
+    let_go: Mend | None = None
 
 
 def damage(
-    table: Table, key: bytes, what: str, mend: Mend | None = None, *, run_id: str | None = None, seq: int | None = None
+    table: Table,
+    key: bytes,
+    what: str,
+    mend: Mend | None = None,
+    *,
+    let_go: Mend | None = None,
+    run_id: str | None = None,
+    seq: int | None = None,
 ) -> Damage:
     """Something is wrong with a row."""
     fields = decoded(table, key)
     told = fields.get("seq")
     if seq is None and isinstance(told, int):
         seq = told
-    return Damage(Finding(table.name, run_id, seq, fields, what, mend is not None), table, key, mend)
+    finding = Finding(table.name, run_id, seq, fields, what, mend is not None, let_go is not None)
+    return Damage(finding, table, key, mend, let_go)
 
 
 def reason(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from looms.reducers.matching import Shape
 from looms.snapshots import commits
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import read_u64, u64
+from looms.snapshots.rows import LAST_NUMBER
 from looms.snapshots.tables import COMMITS, LOG, RETAINED_INDEX, SHAPES, TIMERS, WAITS, Table
 from looms.snapshots.view import View
 from looms.snapshots.walks import Viewed, walked
@@ -58,6 +59,7 @@ class Ledger:
         stored_shapes: what the table of shapes said then, by key.
         known: rows that were found to be wrong, so that nothing is told twice.
         runs, records, commits: how many were looked at.
+        last_run: the greatest number of a run that a commit speaks of.
     """
 
     def __init__(self, step: Step) -> None:
@@ -70,7 +72,7 @@ class Ledger:
         self.stored_shapes: list[tuple[bytes, bytes | StoreFormatError]] = []
         self.shapes_known = False
         self.known: set[tuple[Table, bytes]] = set()
-        self.runs = self.records = self.commits = 0
+        self.runs = self.records = self.commits = self.last_run = 0
         self._behind = b""  # the key behind the last commit that was looked at
         self._since: dict[int, int] = {}  # by run, what was its last seq at the beginning, where it went on since
 
@@ -79,7 +81,8 @@ class Ledger:
         low = b""
         with store.view() as view:
             with suppress(StoreFormatError):
-                self._behind = u64(commits.last(view) + 1)
+                for key in view.keys(COMMITS, high=u64(LAST_NUMBER + 1), reverse=True, limit=1):
+                    self._behind = key + b"\0"
             while found := view.rows(SHAPES, low):
                 self.stored_shapes += found
                 low = found[-1][0] + b"\0"

@@ -11,10 +11,11 @@ import msgspec
 
 from looms.care.findings import Damage, damage, reason, rows
 from looms.care.ledger import Ledger
+from looms.care.tables import NO_NUMBER
 from looms.snapshots import commits, heads, walks
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import after, read_u64, u64
-from looms.snapshots.rows import Head, Turn, encode
+from looms.snapshots.rows import LAST_NUMBER, Head, Turn, encode
 from looms.snapshots.tables import COMMITS, LOG, RUNS
 from looms.snapshots.view import View
 from looms.snapshots.walks import Viewed, Whose
@@ -108,7 +109,10 @@ class LogWalk:
         assert self._next is not None
         self._position, one, body = self._next
         key = u64(self._position)
-        if one is not None:
+        if self._position > LAST_NUMBER:
+            what = f"{NO_NUMBER}: no run can have it there"
+            self._found.append(damage(LOG, key, what, rows((LOG, key, None))))
+        elif one is not None:
             self._ledger.tallies[LOG].take(one.run, (one.run, one.seq))
             if self._head(view, one.run) is None and not view.rows(RUNS, u64(one.run), after(u64(one.run)), 1):
                 self._ledger.lost.add(one.run)
@@ -140,6 +144,9 @@ class LogWalk:
             self._found.append(damage(COMMITS, key, "its key is no number", rows((COMMITS, key, None))))
             return
         number = read_u64(key)
+        if number > LAST_NUMBER:
+            self._found.append(damage(COMMITS, key, NO_NUMBER, rows((COMMITS, key, None))))
+            return
         if number > self._commit + 1:
             self._gap(number, key, body)
             if isinstance(body, StoreFormatError):
@@ -173,6 +180,7 @@ class LogWalk:
             self._lost.append(Lost(keys, self._position))
 
     def _turn(self, view: View, key: bytes, turn: Turn) -> None:
+        self._ledger.last_run = max(self._ledger.last_run, turn.run)
         head = self._head(view, turn.run)
         if turn.first < 1 or turn.last < turn.first or (head is not None and turn.last > head.seq):
             last = "?" if head is None else head.seq

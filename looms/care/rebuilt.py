@@ -62,8 +62,13 @@ def _told(view: Reading, head: Head) -> Head | None:
     return msgspec.structs.replace(
         head,
         status=run.status if head.status != "suspended" else head.status,
-        error=run.end.error if run.end else ("what it said is lost" if head.status == "suspended" else None),
+        error=_text(run.end.error) if run.end else ("what it said is lost" if head.status == "suspended" else None),
     )
+
+
+def _text(error: object) -> str | None:
+    """How a run ended, as a record says that may be no text."""
+    return error if error is None else str(error)
 
 
 def _entry(view: Reading, head: Head, seq: int) -> Entry | None:

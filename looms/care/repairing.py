@@ -2,17 +2,19 @@
 
 It is a check that mends what it finds, row by row, each in a transaction of its own: whatever ends it, what is left is
 a store that can be repaired again. Some damage hides other damage (what a run should have is not known as long as its
-head is lost), so it goes over the store until a round finds nothing more that it can mend.
+head is lost), so it goes over the store until a round finds nothing more that it can mend: the last round is a check
+of what all the others have done. What is found again though it was mended is not right, and counts as left.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 
 import msgspec
 
 from looms.care.checking import damages
-from looms.care.findings import Damage, Finding
+from looms.care.findings import Finding, Mend
 from looms.care.ledger import Ledger, Step
 from looms.snapshots import folder
 from looms.snapshots.environment import Environment
@@ -21,6 +23,9 @@ from looms.snapshots.folder import Found
 from looms.snapshots.lock import WriterLock
 
 ROUNDS = 8
+TRIES = 2  # a mend of something else may have undone the first
+
+Place = tuple[str | None, bytes, str]
 
 
 class Repaired(msgspec.Struct, frozen=True):
@@ -47,6 +52,7 @@ class Repaired(msgspec.Struct, frozen=True):
 def repair(
     path: str | os.PathLike[str],
     *,
+    let_go: bool = False,
     repaired: Callable[[Finding], None] | None = None,
     step: Step | None = None,
 ) -> Repaired:
@@ -56,7 +62,10 @@ def repair(
 
     Args:
         path: the store's folder.
-        repaired: is told of each finding that was put right.
+        let_go: remove also what nothing can put right and is in the way, the findings that are ``expendable``:
+            messages in inboxes, behind which a run cannot go on, and keys of publications. What they said is lost.
+        repaired: is told of each finding when it is put right. Where that turns out not to hold, it is among those
+            that are left all the same.
         step: is told now and then how many more rows were looked at.
 
     Raises:
@@ -71,29 +80,36 @@ def repair(
     with ExitStack() as stack:
         stack.callback(WriterLock(name).close)
         environment = stack.enter_context(closing(Environment(name)))
-        mended: list[Finding] = []
-        for _ in range(ROUNDS):
+        mended: dict[Place, Finding] = {}
+        tried: Counter[Place] = Counter()
+        for round in range(ROUNDS + 1):
             ledger = Ledger(step or (lambda _: None))
             left: list[Finding] = []
-            before = len(mended)
+            changed = False
             for damage in damages(environment, ledger):
-                if not _mend(environment, damage):
-                    left.append(damage.finding)
+                finding = damage.finding
+                place = (finding.table, damage.key, finding.what)
+                mend = damage.let_go if let_go and damage.mend is None else damage.mend
+                if round == ROUNDS or tried[place] == TRIES or not _mend(environment, mend):
+                    mended.pop(place, None)
+                    left.append(msgspec.structs.replace(finding, repairable=False))
                     continue
-                mended.append(damage.finding)
+                changed = True
+                tried[place] += 1
+                mended[place] = finding
                 if repaired is not None:
-                    repaired(damage.finding)
-            if len(mended) == before:
+                    repaired(finding)
+            if not changed:
                 break
-        return Repaired(ledger.runs, ledger.records, ledger.commits, tuple(mended), tuple(left))
+        return Repaired(ledger.runs, ledger.records, ledger.commits, tuple(mended.values()), tuple(left))
 
 
-def _mend(environment: Environment, damage: Damage) -> bool:
+def _mend(environment: Environment, mend: Mend | None) -> bool:
     """Mend what can be. Return whether something was changed."""
-    if damage.mend is None:
+    if mend is None:
         return False
     with environment.view() as view:
-        changes = damage.mend(view)
+        changes = mend(view)
     if changes:
         environment.put_right(changes)
     return bool(changes)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from looms.actors.index_rows import found_by, grace_timer
-from looms.care.findings import Damage, damage, reason, rows
+from looms.care.findings import Damage, Mend, damage, reason, rows
+from looms.care.tables import NO_NUMBER, last_number
 from looms.reducers.agreement import Told, agreed
 from looms.reducers.codec import encode as pack
 from looms.reducers.entries import unpack_entry
@@ -14,9 +15,10 @@ from looms.reducers.folded import EffectKey, FoldedRun
 from looms.reducers.items import EffectAnswer, EffectGaveUp, GraceOver, TimerFired, unpack_item
 from looms.snapshots import former, heads, log, timers, wait_rows, walks
 from looms.snapshots.errors import StoreFormatError
-from looms.snapshots.packing import place, read_pair, u64
+from looms.snapshots.packing import pair, place, read_pair, read_u64, u64
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import EffectRow, Head, decode, encode
+from looms.snapshots.rebuilding import Change
+from looms.snapshots.rows import LAST_NUMBER, EffectRow, Head, decode, encode
 from looms.snapshots.tables import (
     BODIES,
     EFFECTS,
@@ -148,8 +150,10 @@ def _inbox(view: View, head: Head) -> tuple[Inbox, list[Damage]]:
         except (msgspec.MsgspecError, ValueError, RecursionError, StoreFormatError) as error:
             inbox.readable = False
             what = f"a message that the run has not taken cannot be read, so it cannot go on: {reason(error)}"
-            found.append(damage(INBOX, key, what, run_id=head.run_id))
+            found.append(damage(INBOX, key, what, let_go=rows((INBOX, key, None)), run_id=head.run_id))
             continue
+        if read_pair(key)[1] > LAST_NUMBER:
+            found.append(damage(INBOX, key, NO_NUMBER, _renumbered(key, body), run_id=head.run_id))
         match item:
             case EffectGaveUp(effect=effect) | EffectAnswer(effect=effect, final=True):
                 inbox.outcomes.add(effect)
@@ -158,6 +162,15 @@ def _inbox(view: View, head: Head) -> tuple[Inbox, list[Damage]]:
             case GraceOver(seq=seq):
                 inbox.graces.add(seq)
     return inbox, found
+
+
+def _renumbered(key: bytes, body: bytes) -> Mend:
+    """Put a message behind all others, where its number had it."""
+
+    def mend(view: View) -> list[Change]:
+        return [(INBOX, pair(read_u64(key), last_number(view, INBOX) + 1), body), (INBOX, key, None)]
+
+    return mend
 
 
 def _effects(view: View, head: Head, run: FoldedRun, inbox: Inbox) -> Iterator[Damage]:

@@ -18,6 +18,7 @@ from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.errors import ReducerError
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
+from looms.reducers.rebuilding import DoesNotFit, check_runtime_event
 from looms.reducers.registry import Registry
 from looms.snapshots import heads, history, log, rebuilding, walks
 from looms.snapshots.errors import StoreFormatError
@@ -140,7 +141,9 @@ class RunWalk:
             entry = unpack_entry(data, None)
             if (entry.row.run, entry.seq) != (self.number, seq):
                 raise ValueError(f"it is record {entry.seq} of run number {entry.row.run}")
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            if entry.row.type.startswith("looms."):
+                check_runtime_event(entry.row)
+        except (msgspec.MsgspecError, ValueError, RecursionError, DoesNotFit) as error:
             self._lose(view, head, seq, seq, f"it is no record of this run: {reason(error)}")
             return
         if self.ledger is not None:

@@ -15,7 +15,7 @@ from looms.snapshots.batch import COUNTERS
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import after, read_u64, u64
 from looms.snapshots.rebuilding import Change, turns
-from looms.snapshots.rows import Counters, Head, ShapeRow, TypeRow, decode, encode
+from looms.snapshots.rows import LAST_NUMBER, Counters, Head, ShapeRow, TypeRow, decode, encode
 from looms.snapshots.tables import (
     ANSWERS,
     BODIES,
@@ -46,6 +46,7 @@ from looms.snapshots.walks import Viewed, walked
 Body = bytes | StoreFormatError
 
 AT_ONCE = 10_000  # rows that one repair deletes
+NO_NUMBER = "no number that is given out is as great as its key's"
 
 _type = msgspec.msgpack.Decoder(TypeRow)
 _counters = msgspec.msgpack.Decoder(Counters)
@@ -180,7 +181,7 @@ def _of_nobody(store: Viewed) -> Iterator[Damage]:
                 msgspec.msgpack.decode(body, type=list[str])
             except UNREADABLE as error:
                 what = f"who took what was published with this key cannot be read, so it is refused: {reason(error)}"
-                yield damage(KEYS, key, what)
+                yield damage(KEYS, key, what, let_go=rows((KEYS, key, None)))
 
 
 def _all_of(table: Table, number: int) -> Mend:
@@ -233,6 +234,9 @@ def _kept(view: View, ledger: Ledger, key: bytes, body: Body) -> Iterator[Damage
         if isinstance(body, StoreFormatError):
             raise body
         n, kept = read_u64(key), unpack_kept(body)
+        if n > LAST_NUMBER:
+            yield damage(RETAINED, key, NO_NUMBER, _renumbered(key, body))
+            return
         index, timer = rows_of(n, kept)
     except (*UNREADABLE, IndexError) as error:
         what = f"an event that is kept cannot be read; a repair lets it go: {reason(error)}"
@@ -247,6 +251,15 @@ def _kept(view: View, ledger: Ledger, key: bytes, body: Body) -> Iterator[Damage
     ledger.tallies[TIMERS].take(RUNTIME, timer)
     if not view.rows(TIMERS, timer, timer + b"\0", 1):
         yield damage(TIMERS, timer, "an event that is kept has no end", rows((TIMERS, timer, b"")))
+
+
+def _renumbered(key: bytes, body: bytes) -> Mend:
+    """Keep an event under a number that can be one."""
+
+    def mend(view: View) -> list[Change]:
+        return [(RETAINED, u64(last_number(view, RETAINED) + 1), body), (RETAINED, key, None)]
+
+    return mend
 
 
 def rows_of(n: int, kept: Kept) -> tuple[set[bytes], bytes]:
@@ -271,18 +284,22 @@ def _read(table: Table, key: bytes, body: Body, unpack: Callable[[bytes], object
         yield damage(table, key, what, rows((table, key, None)))
 
 
-def check_numbers(store: Viewed) -> Iterator[Damage]:
+def check_numbers(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
     """The next numbers are behind all that were given out."""
     with store.view() as view:
-        found = list(_counted(view, dict(view.rows(META)).get(COUNTERS)))
+        found = list(_counted(view, ledger, dict(view.rows(META)).get(COUNTERS)))
     yield from found
 
 
-def _counted(view: View, body: Body | None) -> Iterator[Damage]:
-    least = Counters(_last(view, RUNS) + 1, _last(view, INBOX) + 1, _last(view, RETAINED) + 1)
+def _counted(view: View, ledger: Ledger, body: Body | None) -> Iterator[Damage]:
+    run = max(last_number(view, RUNS), ledger.last_run)
+    least = Counters(run + 1, last_number(view, INBOX) + 1, last_number(view, RETAINED) + 1)
     try:
         if isinstance(body, StoreFormatError):
             raise body
+        if body is None and ledger.commits:
+            yield damage(META, COUNTERS, "the next numbers are missing, and there are commits", _numbered)
+            return
         found = Counters() if body is None else decode(_counters, META, COUNTERS, body, view)
     except StoreFormatError as error:
         yield damage(META, COUNTERS, f"the next numbers cannot be read: {reason(error)}", _numbered)
@@ -291,10 +308,11 @@ def _counted(view: View, body: Body | None) -> Iterator[Damage]:
         yield damage(META, COUNTERS, f"{found}, and what is there is as far as {least}", _numbered)
 
 
-def _last(view: View, table: Table) -> int:
+def last_number(view: View, table: Table) -> int:
     """The greatest of the numbers that were given out for the rows of a table, as far as they are there."""
     size, at = (16, 8) if table is INBOX else (8, 0)
-    return max((read_u64(key, at) for key, _ in walks.of_range(view, table, size=64) if len(key) == size), default=0)
+    numbers = (read_u64(key, at) for key, _ in walks.of_range(view, table, size=64) if len(key) == size)
+    return max((number for number in numbers if number <= LAST_NUMBER), default=0)
 
 
 def _numbered(view: View) -> list[Change]:
@@ -306,10 +324,10 @@ def _numbered(view: View) -> list[Change]:
         if head is not None and head is not DAMAGED:
             position = max([position, *(extent.position + extent.count for extent in head.tail)])
     made = Counters(
-        next_run=max(run, _last(view, RUNS)) + 1,
-        next_message=_last(view, INBOX) + 1,
-        next_retained=_last(view, RETAINED) + 1,
-        position=max(position, _last(view, LOG) + 1),
+        next_run=max(run, last_number(view, RUNS)) + 1,
+        next_message=last_number(view, INBOX) + 1,
+        next_retained=last_number(view, RETAINED) + 1,
+        position=max(position, last_number(view, LOG) + 1),
     )
     return [(META, COUNTERS, encode(made))]
 

@@ -23,9 +23,19 @@ from looms.commands.texts import named, printable
 RepairOption = Annotated[
     bool, typer.Option("--repair", help="Put right what the log, or another table, tells. No host may be running.")
 ]
+LetGoOption = Annotated[
+    bool,
+    typer.Option(
+        "--let-go",
+        help="With --repair: remove also what cannot be put right and is in the way: unreadable messages, and keys of "
+        "publications.",
+    ),
+]
 
 
-async def check(session: Session, run: RunsArgument = None, repair: RepairOption = False) -> None:
+async def check(
+    session: Session, run: RunsArgument = None, repair: RepairOption = False, let_go: LetGoOption = False
+) -> None:
     """Check the store: every table against the log.
 
     Works while a host is running. The exit code is 1 when something is wrong. With the application it is also checked
@@ -33,6 +43,8 @@ async def check(session: Session, run: RunsArgument = None, repair: RepairOption
     """
     if run and repair:
         raise UsageError("--repair is for the store as a whole; leave out the runs")
+    if let_go and not repair:
+        raise UsageError("--let-go says how to repair; give --repair as well")
     modules, path = session.modules, session.store
     ids = [session.id(one) for one in run or ()]
     known = sizes(path)
@@ -41,7 +53,7 @@ async def check(session: Session, run: RunsArgument = None, repair: RepairOption
         told = _Told(session, bar)
         if repair:
             found: Repaired | Checked = await aside(
-                lambda step: repair_store(path, repaired=told.repaired, step=told.steps(step))
+                lambda step: repair_store(path, let_go=let_go, repaired=told.repaired, step=told.steps(step))
             )
             for left in found.left if isinstance(found, Repaired) else ():
                 told.left(left)
@@ -77,7 +89,7 @@ class _Told:
 
     def repaired(self, finding: Finding) -> None:
         """Something was put right."""
-        self._tell(finding, "repaired  ")
+        self._tell(finding, "repaired  " if finding.repairable else "let go  ")
 
     def _tell(self, finding: Finding, done: str) -> None:
         if self._out.json:
@@ -91,7 +103,8 @@ def _line(finding: Finding, done: str) -> Text:
     where = finding.table or "store"
     key = " ".join(f"{name} {_told(name, value)}" for name, value in finding.key.items())
     run = "" if finding.run_id is None else f"run {named(finding.run_id)}  "
-    hint = "" if done or finding.repairable else "  (cannot be repaired)"
+    hint = "  (cannot be repaired, but let go: --repair --let-go)" if finding.expendable else "  (cannot be repaired)"
+    hint = "" if done or finding.repairable else hint
     return Text.assemble(
         (done, "green"),
         (f"{where}  ", "bold"),
