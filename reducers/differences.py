@@ -90,25 +90,44 @@ def _of_slots(before: Any, after: Any, inside: Slots) -> Patch | None:
 def _of_items(before: Sequence[Any], after: Sequence[Any], inside: Items) -> Patch | None:
     """What both lists begin and end with is passed over; what stands between is found by what it is."""
     shorter = min(len(before), len(after))
-    first = _alike(before, after, inside.item, shorter)
-    last = _alike(before[::-1], after[::-1], inside.item, shorter - first)
+    pairs = _Pairs(inside.item)
+    first = _alike(before, after, pairs, shorter)
+    last = _alike(before[::-1], after[::-1], pairs, shorter - first)
     script = Script(type(after), inside.whole)
     script.copy(0, first)
-    _put_between(before, after, first, last, script, inside.item)
+    _put_between(before, after, first, last, script, pairs)
     script.copy(len(before) - last, last)
     return script.end(len(before))
 
 
-def _alike(one: Sequence[Any], other: Sequence[Any], item: Place, most: int) -> int:
+class _Pairs:
+    """The differences between items of two lists.
+
+    A pair is met up to three times: from the front, from the end, and when what is between is put together. Taken anew
+    each time, the difference of lists within lists would cost three times as much at every level.
+    """
+
+    def __init__(self, item: Place) -> None:
+        self._item = item
+        self._found: dict[tuple[int, int], Patch | None] = {}  # by identity: the lists keep their items meanwhile
+
+    def difference(self, old: Any, new: Any) -> Patch | None:
+        pair = (id(old), id(new))
+        if pair not in self._found:
+            self._found[pair] = difference(old, new, self._item)
+        return self._found[pair]
+
+
+def _alike(one: Sequence[Any], other: Sequence[Any], pairs: _Pairs, most: int) -> int:
     """How many items two lists begin with that are the same."""
     found = next(compress(count(), map(is_not, one, other)), most)
-    while found < most and (one[found] is other[found] or difference(one[found], other[found], item) is None):
+    while found < most and (one[found] is other[found] or pairs.difference(one[found], other[found]) is None):
         found += 1
     return min(found, most)
 
 
 def _put_between(
-    before: Sequence[Any], after: Sequence[Any], first: int, last: int, script: Script, item: Place
+    before: Sequence[Any], after: Sequence[Any], first: int, last: int, script: Script, pairs: _Pairs
 ) -> None:
     """Put the items between together: from where they stood, from what stands there now, or as new ones."""
     olds = [_name(part) for part in before[first : len(before) - last]]
@@ -124,18 +143,18 @@ def _put_between(
             script.copy(first + found)
             at = found + 1
         elif at < len(olds) and olds[at] not in needed:  # what stood here has become this
-            _become(before[first + at], after[number], first + at, script, item)
+            _become(before[first + at], after[number], first + at, script, pairs)
             at += 1
         else:
             script.insert(after[number])
 
 
-def _become(old: Any, new: Any, at: int, script: Script, item: Place) -> None:
+def _become(old: Any, new: Any, at: int, script: Script, pairs: _Pairs) -> None:
     """Put an item where another one stood: changed, or new where there is nothing in it to change."""
     if type(old) is not type(new) or not isinstance(new, _CONTAINERS):
         script.insert(new)
     else:
-        script.change(at, difference(old, new, item))
+        script.change(at, pairs.difference(old, new))
 
 
 def _name(part: Any) -> tuple[Any, ...]:
