@@ -1,7 +1,7 @@
 """The reading half of a run's handle: its log, its states at any seq, its snapshots."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anyio import lowlevel
 
@@ -93,13 +93,15 @@ class RunReading(Generic[S]):
         revisited = record(entry, *run.whose(seq))
         return Replay(seq, revisited, before, view(run), revisited.instructions)
 
-    async def diff(self, a: int, b: int) -> tuple[Change, ...]:
+    async def diff(self, a: int, b: int, other: "RunReading[Any] | str | None" = None) -> tuple[Change, ...]:
         """What differs between the run as of two seqs: status, states, threads, waits, effects, mailbox, output, error.
 
         Never runs an effect and never writes.
 
         Args:
             a, b: the seqs; 0 is the run before its first record, and the first may be the later one.
+            other: another run, such as a fork of this one, or its id: ``b`` is of that run then. Effects are the same
+                where they were asked for at the same place, whatever the run.
 
         Returns:
             A change for each place; none when the two are the same.
@@ -110,16 +112,21 @@ class RunReading(Generic[S]):
             ReducerError: today's code cannot fold it.
         """
         await lowlevel.checkpoint()
+        if other is not None and not isinstance(other, RunReading):
+            other = RunReading(self._source, other)
         with self._source.view() as reading:
-            head = self._head(reading)
-            for seq in (a, b):
-                if type(seq) is not int or not 0 <= seq <= head.seq:
-                    raise SeqOutOfRange(
-                        f"seq {seq!r}: run {self.id} has records 1 to {head.seq}, and 0 is before the first"
-                    )
-            code = self._source.code
-            before, after = (view(load(reading, head, code, seq)) if seq else None for seq in (a, b))
+            before = self._as_of(reading, a)
+            after = self._as_of(reading, b) if other is None else None
+        if other is not None:
+            with other._source.view() as reading:
+                after = other._as_of(reading, b)
         return changes(before, after)
+
+    def _as_of(self, reading: Reading, seq: int) -> RunState | None:
+        head = self._head(reading)
+        if type(seq) is not int or not 0 <= seq <= head.seq:
+            raise SeqOutOfRange(f"seq {seq!r}: run {self.id} has records 1 to {head.seq}, and 0 is before the first")
+        return view(load(reading, head, self._source.code, seq)) if seq else None
 
     def replays(self, after: int = 0, *, to: int | None = None) -> AsyncIterator[Replay]:
         """The run's events revisited, one after the other: for each what ``replay_to`` gives, at the cost of one fold.

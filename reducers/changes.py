@@ -1,17 +1,38 @@
-"""The difference between two values of plain data, as paths and values.
+"""The difference between two values, as paths and values.
 
 Values are compared by value *and kind*, as everywhere in Looms: `True` is not `1`, `1` is not `1.0`, `0.0` is not
-`-0.0`. Two lists are compared from both ends: what lies between their common beginning and their common end is laid
-side by side, and what is left over was added or removed. That is not the shortest difference there is, but it is found
-in one pass, and it names every append, every drop and every replacement for what it is.
+`-0.0`; but for a list and a tuple, which are told alike. Two lists are compared from both ends: what lies between their
+common beginning and their common end is laid side by side, and what is left over was added or removed. That is not the
+shortest difference there is, but it is found in one pass, and it names every append, every drop and every replacement
+for what it is. A set has no places: its members were added or taken away.
+
+What lies deeper than any value that is stored is compared as a whole, and told at the place above it.
 """
 
-from collections.abc import Iterator
-from typing import Any, Literal
+import dataclasses
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-Path = tuple[str | int, ...]
+from looms.reducers.exactness import DEEPEST
+from looms.reducers.plain_data import plain_data
+from looms.reducers.sameness import same
+
+
+class Member(msgspec.Struct, frozen=True):
+    """In a path: some member of a set."""
+
+
+MEMBER: Final = Member()
+
+Path: TypeAlias = tuple[Any, ...]
+"""Names of fields, keys of mappings, indexes of lists, and ``MEMBER``."""
+
+Pair: TypeAlias = tuple[Any, Any, Path]
+
+_by_value = msgspec.msgpack.Encoder(order="deterministic")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -31,66 +52,104 @@ class Difference(msgspec.Struct, frozen=True):
 
 def differences(before: Any, after: Any) -> list[Difference]:
     """Where two values differ; applying the differences in order leads from one to the other."""
-    try:
-        return list(_between(before, after, ()))
-    except RecursionError:
-        return [Difference((), "changed", before, after)]
+    found: list[Difference] = []
+    walks: list[Iterator[Difference | Pair]] = [iter([(before, after, ())])]
+    while walks:  # a walk for each level that it is in; none stands within another one on the stack
+        for step in walks[-1]:
+            if isinstance(step, Difference):
+                found.append(step)
+            else:
+                walks.append(_between(*step))
+                break
+        else:
+            walks.pop()
+    return found
 
 
 def path_of(keys: Path) -> str:
-    """A path as it is read: `$.state.items[3].price`; a key that is no name stands in brackets, as JSON."""
-    parts = (f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{_json(key)}]" for key in keys)
-    return "$" + "".join(parts)
+    """A path as it is read: `$.state.items[3].price`.
+
+    A key that is no name stands in brackets, as JSON: `$.by_day["a key"]`, `$.by_number[7]`; `[*]` is a set's member.
+    """
+    return "$" + "".join(map(_step_of, keys))
 
 
-def _json(key: str | int) -> str:
-    return msgspec.json.encode(key).decode()
+def _step_of(key: Any) -> str:
+    if key is MEMBER:
+        return "[*]"
+    if isinstance(key, str) and key.isidentifier():
+        return f".{key}"
+    return f"[{msgspec.json.encode(plain_data(key)).decode()}]"
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two values of plain data are equal in value and kind, all the way down."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if type(a) is not type(b):
-        return False
-    return repr(a) == repr(b) if isinstance(a, float) else bool(a == b)  # nan is nan, and 0.0 is not -0.0
-
-
-def _between(before: Any, after: Any, path: Path) -> Iterator[Difference]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        yield from _between_mappings(before, after, path)
-    elif isinstance(before, list | tuple) and isinstance(after, list | tuple):
-        yield from _between_lists(before, after, path)
-    elif not same(before, after):
+def _between(before: Any, after: Any, path: Path) -> Iterator[Difference | Pair]:
+    """The differences between two values, and the pairs of their parts that are to be looked into."""
+    if before is after:
+        return
+    old, new = _inside(before), _inside(after)
+    if len(path) < DEEPEST:
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _between_mappings(old, new, path)
+            return
+        if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+            yield from _between_lists(old, new, path)
+            return
+        if isinstance(old, AbstractSet) and isinstance(new, AbstractSet):
+            yield from _between_sets(old, new, path)
+            return
+    if not same(before, after):
         yield Difference(path, "changed", before, after)
 
 
-def _between_mappings(before: dict[Any, Any], after: dict[Any, Any], path: Path) -> Iterator[Difference]:
-    for key, value in before.items():
-        if key not in after:
-            yield Difference((*path, key), "removed", before=value)
-    for key, value in after.items():
-        if key in before:
-            yield from _between(before[key], value, (*path, key))
+def _inside(value: Any) -> Any:
+    """A value as a mapping, a list or a set, where it is told as one."""
+    if isinstance(value, msgspec.Struct):
+        config = value.__struct_config__
+        fields = {field.encode_name: getattr(value, field.name) for field in msgspec.structs.fields(value)}
+        tag = {} if config.tag_field is None else {config.tag_field: config.tag}
+        told = tag | {name: part for name, part in fields.items() if part is not msgspec.UNSET}
+        return list(told.values()) if config.array_like else told
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return value
+
+
+def _between_mappings(before: dict[Any, Any], after: dict[Any, Any], path: Path) -> Iterator[Difference | Pair]:
+    was = {(type(key), key): value for key, value in before.items()}  # True and 1 are two keys
+    now = {(type(key), key): value for key, value in after.items()}
+    for known, value in was.items():
+        if known not in now:
+            yield Difference((*path, known[1]), "removed", before=value)
+    for known, value in now.items():
+        if known in was:
+            yield was[known], value, (*path, known[1])
         else:
-            yield Difference((*path, key), "added", after=value)
+            yield Difference((*path, known[1]), "added", after=value)
 
 
-def _between_lists(
-    before: list[Any] | tuple[Any, ...], after: list[Any] | tuple[Any, ...], path: Path
-) -> Iterator[Difference]:
+def _between_sets(before: AbstractSet[Any], after: AbstractSet[Any], path: Path) -> Iterator[Difference]:
+    was, now = ({(type(one), _by_value.encode(one)): one for one in members} for members in (before, after))
+    for known in sorted(was.keys() - now.keys(), key=_place_of):
+        yield Difference((*path, MEMBER), "removed", before=was[known])
+    for known in sorted(now.keys() - was.keys(), key=_place_of):
+        yield Difference((*path, MEMBER), "added", after=now[known])
+
+
+def _place_of(known: tuple[type, bytes]) -> tuple[str, bytes]:
+    return known[0].__name__, known[1]
+
+
+def _between_lists(before: Sequence[Any], after: Sequence[Any], path: Path) -> Iterator[Difference | Pair]:
     shorter = min(len(before), len(after))
-    head = 0
-    while head < shorter and same(before[head], after[head]):
-        head += 1
-    tail = 0
-    while tail < shorter - head and same(before[-1 - tail], after[-1 - tail]):
-        tail += 1
+    head = tail = 0
+    if len(before) > 1 or len(after) > 1:  # else there is nothing to find out, and what is inside is seen once
+        while head < shorter and same(before[head], after[head]):
+            head += 1
+        while tail < shorter - head and same(before[-1 - tail], after[-1 - tail]):
+            tail += 1
     beside = shorter - tail
     for index in range(head, beside):
-        yield from _between(before[index], after[index], (*path, index))
+        yield before[index], after[index], (*path, index)
     for index in reversed(range(beside, len(before) - tail)):  # from the end: what is before it keeps its index
         yield Difference((*path, index), "removed", before=before[index])
     for index in range(beside, len(after) - tail):

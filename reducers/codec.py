@@ -5,14 +5,14 @@ it. What would come back as something else is refused when it is given: a live r
 replay will see.
 """
 
-from copy import deepcopy
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from looms.reducers.copies import deep_copy
 from looms.reducers.errors import ModuleError
-from looms.reducers.exactness import first_difference, first_unencodable, is_exactly
+from looms.reducers.exactness import TOO_DEEP, first_difference, first_unencodable, is_exactly, too_deep
 from looms.reducers.schemas import first_omitting, first_unknown, is_changeable, schema
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Codec(Generic[T]):
         try:
             data = encode(value)
         except RecursionError as error:
-            raise Unfit("nested too deeply, or it contains itself - at `$`") from error
+            raise Unfit(too_deep(value) or str(error)) from error
         except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
             raise Unfit(f"{error} - at `{first_unencodable(value, encode)}`") from error
         decoded = self.unpack(data)
@@ -97,7 +97,7 @@ class Codec(Generic[T]):
         try:
             return self._pack(value, declared=False)[1]
         except Unfit:
-            return deepcopy(value)
+            return deep_copy(value)  # type: ignore[no-any-return]
 
     def from_json(self, data: bytes) -> T:
         """The value that some JSON says.
@@ -107,7 +107,9 @@ class Codec(Generic[T]):
         """
         try:
             return msgspec.json.decode(data, type=self.type)  # type: ignore[no-any-return]
-        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        except RecursionError as error:
+            raise Unfit(TOO_DEEP) from error
+        except (msgspec.MsgspecError, ValueError) as error:
             raise Unfit(str(error)) from error
 
     def from_plain(self, value: Any) -> T:
@@ -118,7 +120,9 @@ class Codec(Generic[T]):
         """
         try:
             return msgspec.convert(value, self.type)  # type: ignore[no-any-return]
-        except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
+        except RecursionError as error:
+            raise Unfit(too_deep(value) or TOO_DEEP) from error
+        except (msgspec.MsgspecError, ValueError, TypeError) as error:
             raise Unfit(str(error)) from error
 
     def unpack(self, data: bytes | msgspec.Raw) -> T:
@@ -129,7 +133,9 @@ class Codec(Generic[T]):
         """
         try:
             return self._decoder.decode(data)
-        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        except RecursionError as error:
+            raise Unfit(TOO_DEEP) from error
+        except (msgspec.MsgspecError, ValueError) as error:
             raise Unfit(str(error)) from error
 
 

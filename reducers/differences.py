@@ -28,12 +28,18 @@ _CONTAINERS = (msgspec.Struct, list, tuple, dict, set, frozenset)
 _NAMED_BY_THEIR_BYTES = (str, int, bool, bytes, type(None), Enum, UUID, date, time, timedelta, Decimal)
 
 
-def difference(before: Any, after: Any, where: Place) -> Patch | None:
+DEEPEST_PATCH = 50
+"""How deeply a patch may be nested: each level of it takes four or five of the stack, to find it and to apply it.
+Below, what has changed is put as a whole."""
+
+
+def difference(before: Any, after: Any, where: Place, depth: int = 0) -> Patch | None:
     """The patch that makes one value into another; None where they are the same, of the same kinds at every depth.
 
     Args:
         before, after: two values of the type that is declared at the place.
         where: the place.
+        depth: how deep it lies.
 
     Raises:
         Unfit: a new part would come back from its bytes as something else.
@@ -42,30 +48,35 @@ def difference(before: Any, after: Any, where: Place) -> Patch | None:
         return None
     kind = type(after)
     if type(before) is kind:
-        match where.inside(kind):
+        match where.inside(kind) if depth < DEEPEST_PATCH else None:
             case None:
                 if _same_whole(before, after):
                     return None
             case Fields() as inside:
-                return _of_structs(before, after, inside)
+                return _of_structs(before, after, inside, depth + 1)
             case Slots() as inside:
-                return _of_slots(before, after, inside)
+                return _of_slots(before, after, inside, depth + 1)
             case Items() as inside:
-                return _of_items(before, after, inside)
+                return _of_items(before, after, inside, depth + 1)
             case Entries() as inside:
-                return _of_entries(before, after, inside)
+                return _of_entries(before, after, inside, depth + 1)
             case Members() as inside:
-                return _of_members(before, after, inside)
+                return _of_members(before, after, inside, depth + 1)
     return [Code.SET, where.codec.pack_exactly(after)]
 
 
 def _same_whole(one: Any, other: Any) -> bool:
     if type(other) in _PLAIN_LEAVES:
         return bool(one == other)
-    return encode(one) == encode(other) or first_difference(one, other, declared=False) is None
+    try:
+        if encode(one) == encode(other):
+            return True
+    except RecursionError:
+        pass  # it is told where it is packed
+    return first_difference(one, other, declared=False) is None
 
 
-def _of_structs(before: Any, after: Any, inside: Fields) -> Patch | None:
+def _of_structs(before: Any, after: Any, inside: Fields, depth: int) -> Patch | None:
     changes: dict[str | int, Patch] = {}
     for key, (name, field) in inside.of.items():
         old, new = getattr(before, name), getattr(after, name)
@@ -73,24 +84,24 @@ def _of_structs(before: Any, after: Any, inside: Fields) -> Patch | None:
             continue
         if new is msgspec.UNSET:
             changes[key] = [Code.GONE]
-        elif (patch := difference(old, new, field)) is not None:
+        elif (patch := difference(old, new, field, depth)) is not None:
             changes[key] = patch
     return [Code.FIELDS, changes] if changes else None
 
 
-def _of_slots(before: Any, after: Any, inside: Slots) -> Patch | None:
+def _of_slots(before: Any, after: Any, inside: Slots, depth: int) -> Patch | None:
     changes = {
         index: patch
         for index, (old, new, slot) in enumerate(zip(before, after, inside.of, strict=True))
-        if (patch := difference(old, new, slot)) is not None
+        if (patch := difference(old, new, slot, depth)) is not None
     }
     return [Code.FIELDS, changes] if changes else None
 
 
-def _of_items(before: Sequence[Any], after: Sequence[Any], inside: Items) -> Patch | None:
+def _of_items(before: Sequence[Any], after: Sequence[Any], inside: Items, depth: int) -> Patch | None:
     """What both lists begin and end with is passed over; what stands between is found by what it is."""
     shorter = min(len(before), len(after))
-    pairs = _Pairs(inside.item)
+    pairs = _Pairs(inside.item, depth)
     first = _alike(before, after, pairs, shorter)
     last = _alike(before[::-1], after[::-1], pairs, shorter - first)
     script = Script(type(after), inside.whole)
@@ -107,14 +118,15 @@ class _Pairs:
     each time, the difference of lists within lists would cost three times as much at every level.
     """
 
-    def __init__(self, item: Place) -> None:
+    def __init__(self, item: Place, depth: int) -> None:
         self._item = item
+        self._depth = depth
         self._found: dict[tuple[int, int], Patch | None] = {}  # by identity: the lists keep their items meanwhile
 
     def difference(self, old: Any, new: Any) -> Patch | None:
         pair = (id(old), id(new))
         if pair not in self._found:
-            self._found[pair] = difference(old, new, self._item)
+            self._found[pair] = difference(old, new, self._item, self._depth)
         return self._found[pair]
 
 
@@ -163,7 +175,7 @@ def _name(part: Any) -> tuple[Any, ...]:
     return (kind, part) if kind in _PLAIN_LEAVES else (id(part),)
 
 
-def _of_entries(before: dict[Any, Any], after: dict[Any, Any], inside: Entries) -> Patch | None:
+def _of_entries(before: dict[Any, Any], after: dict[Any, Any], inside: Entries, depth: int) -> Patch | None:
     """Entries are found by their keys; under an equal key of another kind there is another entry."""
     old_keys, old_values, keys, values = list(before), list(before.values()), list(after), list(after.values())
     script = Script(dict, inside.whole)
@@ -171,23 +183,25 @@ def _of_entries(before: dict[Any, Any], after: dict[Any, Any], inside: Entries) 
     at = 0
     for other in compress(range(in_order), map(is_not, old_values, values)):
         script.copy(at, other - at)
-        script.change(other, difference(old_values[other], values[other], inside.value))
+        script.change(other, difference(old_values[other], values[other], inside.value, depth))
         at = other + 1
     script.copy(at, in_order - at)
     if in_order < len(keys):
         stood = {key: at for at, key in enumerate(old_keys)}
         for key, value in zip(keys[in_order:], values[in_order:], strict=True):
             found = stood.get(key)
-            if found is None or difference(old_keys[found], key, inside.key):
+            if found is None or difference(old_keys[found], key, inside.key, depth):
                 script.insert((key, value))
             else:
-                script.change(found, difference(old_values[found], value, inside.value))
+                script.change(found, difference(old_values[found], value, inside.value, depth))
     return script.end(len(before))
 
 
-def _of_members(before: AbstractSet[Any], after: AbstractSet[Any], inside: Members) -> Patch | None:
+def _of_members(before: AbstractSet[Any], after: AbstractSet[Any], inside: Members, depth: int) -> Patch | None:
     own = {member: member for member in after}
-    removed = {member for member in before if member not in own or difference(member, own[member], inside.member)}
+    removed = {
+        member for member in before if member not in own or difference(member, own[member], inside.member, depth)
+    }
     kept = before - removed
     added = {member for member in after if member not in kept}
     if not removed and not added:

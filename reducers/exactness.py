@@ -17,6 +17,8 @@ import msgspec
 DEEPEST = 200
 """How deeply a value may be nested: reading it back needs as much of the stack, wherever in a program that happens."""
 
+TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+
 _astuple = msgspec.structs.astuple
 
 _LEAVES = frozenset({str, int, bool, float, bytes, type(None)})
@@ -69,7 +71,7 @@ def first_difference(given: Any, decoded: Any, *, declared: bool = True) -> str 
             return f"{_told(given, decoded)} - at `{path}`"
         inner = [(a, b, path + place, depth + 1) for place, a, b in _pairs(given, decoded)]
         if inner and depth >= DEEPEST:
-            return f"nested deeper than {DEEPEST} levels - at `{path[:60]}...`"
+            return f"{TOO_DEEP} - at `{path[:60]}...`"
         todo += reversed(inner)
     return None
 
@@ -164,6 +166,18 @@ def is_deeper(value: Any, levels: int) -> bool:
         if not inside:
             return False
     return any(isinstance(part, dict | list) for part in inside)
+
+
+def too_deep(value: Any) -> str | None:
+    """Where a value is nested too deeply to be stored, or contains itself; None where it is not."""
+    todo: list[tuple[Any, str, int]] = [(value, "$", 0)]
+    while todo:
+        value, path, depth = todo.pop()
+        inner = [(part, path + place, depth + 1) for place, part, _ in _pairs(value, value)]
+        if inner and depth >= DEEPEST:
+            return f"{TOO_DEEP}, or it contains itself - at `{path[:60]}...`"
+        todo += reversed(inner)
+    return None
 
 
 def first_unencodable(value: Any, encode: Callable[[Any], bytes]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from looms.reducers.changes import differences, path_of
+from looms.reducers.changes import Difference, differences, path_of
 from looms.reducers.plain_data import plain_data
 from looms.reducers.views import RunState
 
@@ -20,7 +20,8 @@ class Change(msgspec.Struct, frozen=True):
     """One place where two states of a run differ.
 
     Attributes:
-        path: where: ``$.state.items[2].price``, ``$.waits.root.payment``; a key that is no name as ``["a key"]``.
+        path: where: ``$.state.items[2].price``, ``$.waits.root.payment``; a key that is no name as ``["a key"]`` or
+            ``[7]``, a member of a set (which has no place) as ``[*]``.
         before, after: what was and what is there, as plain data; ``msgspec.UNSET`` where there was or is nothing (and
             then left out in JSON).
     """
@@ -32,20 +33,21 @@ class Change(msgspec.Struct, frozen=True):
 
 def changes(before: RunState | None, after: RunState | None) -> tuple[Change, ...]:
     """What differs between two states of a run; None: before its first record."""
-    return tuple(
-        Change(
-            path_of(found.path),
-            UNSET if found.kind == "added" else found.before,
-            UNSET if found.kind == "removed" else found.after,
-        )
-        for found in differences(*pictures(before, after))
+    return tuple(map(_change, differences(*pictures(before, after))))
+
+
+def _change(found: Difference) -> Change:
+    return Change(
+        path_of(found.path),
+        UNSET if found.kind == "added" else plain_data(found.before, ordered=True),
+        UNSET if found.kind == "removed" else plain_data(found.after, ordered=True),
     )
 
 
 def pictures(
     before: RunState | None, after: RunState | None, moment: Callable[[int], Any] = lambda at: at
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two states of a run as plain data that can be compared.
+    """Two states of a run as values that can be compared.
 
     Args:
         before, after: the states, or None before it began.
@@ -53,7 +55,8 @@ def pictures(
     """
     threads = {wait.thread for run in (before, after) if run for wait in run.waits}
     states = states_known(before, after)
-    return _picture(before, threads, states, moment), _picture(after, threads, states, moment)
+    whose = before is None or after is None or before.run_id == after.run_id
+    return tuple(_picture(run, threads, states, whose, moment) for run in (before, after))  # type: ignore[return-value]
 
 
 def states_known(*runs: RunState | None) -> bool:
@@ -61,13 +64,40 @@ def states_known(*runs: RunState | None) -> bool:
     return all(run is None or run.state is not None for run in runs)
 
 
-def _picture(run: RunState | None, threads: set[str], states: bool, moment: Callable[[int], Any]) -> dict[str, Any]:
+class _Wait(msgspec.Struct):
+    types: Any
+    match: Any
+    due: Any
+    group: Any
+
+
+class _Effect(msgspec.Struct):
+    effect: str
+    request: Any
+    held: Any
+
+
+class _Mail(msgspec.Struct):
+    type: str
+    payload: Any
+
+
+class _Thread(msgspec.Struct):
+    kind: str
+    state: Any
+
+
+def _picture(
+    run: RunState | None, threads: set[str], states: bool, whose: bool, moment: Callable[[int], Any]
+) -> dict[str, Any]:
     """What an event can change of a run, each part under its id.
 
     Args:
         run: the run, or None before it began.
         threads: all threads whose waits there may be; each has its place, so that a wait is told by itself.
         states: tell states too; where one of two is unknown, neither is told.
+        whose: tell effects under their whole ids; two runs' are told under what stands behind the run's id, for there
+            a fork's are the same as those of the run.
         moment: how a point in time is told.
     """
     waits: dict[str, dict[str, Any]] = {thread: {} for thread in sorted(threads)}
@@ -75,22 +105,25 @@ def _picture(run: RunState | None, threads: set[str], states: bool, moment: Call
     if run is None:
         return parts
     for wait in run.waits:
-        due = None if wait.due is None else moment(wait.due)
-        told = {"types": wait.types, "match": plain_data(wait.match), "due": due, "group": wait.group}
-        waits[wait.thread][wait.id] = {name: value for name, value in told.items() if value}
+        due = UNSET if wait.due is None else moment(wait.due)
+        waits[wait.thread][wait.id] = _Wait(wait.types or UNSET, wait.match or UNSET, due, wait.group or UNSET)
     for effect in run.effects:
-        asked = {"effect": effect.effect, "request": plain_data(effect.request, ordered=True)}
-        parts["effects"][effect.id] = asked | ({"held": True} if effect.held else {})
+        known = effect.id if whose else _place_of(effect.id)
+        parts["effects"][known] = _Effect(effect.effect, effect.request, effect.held or UNSET)
     for record in run.mailbox:
-        parts["mailbox"][str(record.seq)] = {"type": record.type, "payload": plain_data(record.payload)}
+        parts["mailbox"][str(record.seq)] = _Mail(record.type, record.payload)
     for thread in run.threads.values():
         if thread.id != "root":
-            state = {"state": plain_data(thread.state, ordered=True)} if states else {}
-            parts["threads"][thread.id] = {"kind": thread.kind} | state
+            parts["threads"][thread.id] = _Thread(thread.kind, thread.state if states else UNSET)
     ends = {
         "status": run.status,
-        "state": plain_data(run.state, ordered=True) if states else None,
-        "output": plain_data(run.output, ordered=True),
+        "state": run.state if states else None,
+        "output": run.output,
         "error": run.error,
     }
     return {name: value for name, value in ends.items() if value is not None} | parts
+
+
+def _place_of(effect_id: str) -> str:
+    """The part of an effect's id that is not the run's: seq and index."""
+    return ":".join(effect_id.rsplit(":", 2)[1:]).partition("~")[0]

@@ -52,7 +52,7 @@ def differing(before: RunState | None, after: RunState | None, width: int) -> Re
 def _change(difference: Difference, width: int) -> Iterator[tuple[str, Text]]:
     """One place: `~ status: "new" -> "paid"`, on two lines where one is too narrow."""
     place = printable(path_of(difference.path).removeprefix("$."))
-    was, now = compact(difference.before), compact(difference.after)
+    was, now = (compact(plain(part, ordered=True)) for part in (difference.before, difference.after))
     if difference.kind == "changed":
         line = Text.assemble(f"{place}: ", (was, REMOVED), " -> ", (now, ADDED))
         if len(line) + 2 <= width:

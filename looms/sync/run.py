@@ -1,7 +1,7 @@
 """The handle of a run, for code without an event loop."""
 
 from collections.abc import Iterator
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from looms.actors.service import Receipt
 from looms.reducers.definitions import Projection
@@ -52,9 +52,10 @@ class SyncRunReading(Generic[S]):
         """The run's events revisited, one after the other; see ``RunReading.replays``."""
         return Items(self._loop, self._reading.replays(after, to=to))
 
-    def diff(self, a: int, b: int) -> tuple[Change, ...]:
-        """What differs between the run as of two seqs; see ``RunReading.diff``."""
-        return self._loop.call(self._reading.diff, a, b)
+    def diff(self, a: int, b: int, other: "SyncRunReading[Any] | str | None" = None) -> tuple[Change, ...]:
+        """What differs between the run as of two seqs, or between it and another one; see ``RunReading.diff``."""
+        there = other._reading if isinstance(other, SyncRunReading) else other
+        return self._loop.call(self._reading.diff, a, b, there)
 
     def events(self, after: int = 0, *, to: int | None = None, follow: bool = False) -> Iterator[Record]:
         """The run's records, in order; with ``follow`` the next one is waited for. See ``RunReading.events``."""

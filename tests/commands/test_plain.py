@@ -112,3 +112,20 @@ def test_a_record_is_all_its_fields_without_the_event() -> None:
     assert shown["decisions"] == {"root": shown["instructions"]}
     assert shown["instructions"][0]["payload"]["sku"] == "b"
     assert msgspec.json.decode(msgspec.json.encode(shown))["sender"] == ["r0", 9]
+
+
+def test_keys_that_would_look_alike_are_told_as_pairs() -> None:
+    assert plain({"by": {1: "a", "1": "b"}}) == {"by": [[1, "a"], ["1", "b"]]}
+    assert plain({"by": {1: "a", "2": "b"}}) == {"by": {"1": "a", "2": "b"}}
+    assert plain([{"1": "b", 1: "a"}], ordered=True) == plain([{1: "a", "1": "b"}], ordered=True)
+
+
+@pytest.mark.parametrize("wrap", [lambda x: [x], lambda x: {"a": x}, lambda x: {1: x}, lambda x: Tagged({(1, 2): x})])
+@pytest.mark.parametrize("depth", [250, 100_000])
+def test_what_lies_too_deep_for_json_is_left_out(wrap: Any, depth: int) -> None:
+    value: Any = "inside"
+    for _ in range(depth):
+        value = wrap(value)
+    written = msgspec.json.encode(plain(value))
+    assert b'"..."' in written
+    assert b"inside" not in written

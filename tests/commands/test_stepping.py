@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -212,6 +213,28 @@ def test_what_differs_between_two_events_is_told(store: Path, anyio_backend: str
     assert (done.returncode, done.stdout) == (1, "")
     assert "seq 10: run o1 has records 1 to 9" in done.stderr
     assert "--app" in run("--store", store, "diff", "o1", "--from", "2", "--to", "3").stdout
+
+
+def test_what_differs_between_two_runs_is_told(store: Path, tmp_path: Path, anyio_backend: str) -> None:
+    mine = shutil.copytree(store, tmp_path / "mine.looms")  # the other tests count the runs of that one
+    at = ("--store", mine, *APP)
+    assert run(*at, "fork", "o1", "--at", "2", "--run-id", "what-if").returncode == 0
+    assert "nothing" in run(*at, "diff", "o1", "--from", "2", "--with", "what-if").stdout
+    assert (
+        '- state.notes[1]: "note 2"' in run(*at, "diff", "o1", "--from", "3", "--to", "2", "--with", "what-if").stdout
+    )
+    told = lines(*at, "diff", "o1", "--with", "what-if")
+    assert told == lines(*at, "diff", "o1", "--from", "9", "--to", "2", "--with", "what-if") != []
+    heading = run(*at, "diff", "o1", "--with", "what-if").stdout.splitlines()[0]
+    assert heading == "o1  what differs from 9 to what-if at 2"
+    for options, code, said in (
+        (["--with", "nobody"], 1, "nobody"),
+        ([], 2, "from which event on? Say --from SEQ; or compare with another run: --with OTHER"),
+        (["--with", "what-if", "--to", "3"], 1, "seq 3: run what-if has records 1 to 2"),
+    ):
+        done = run(*at, "diff", "o1", *options)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert said in done.stderr
 
 
 def test_a_log_is_not_cut_the_wrong_way_around(store: Path, anyio_backend: str) -> None:

@@ -135,3 +135,23 @@ async def test_without_the_code_what_is_known_is_compared(path: Path) -> None:
     async with Reader(path) as reader:
         assert [one.path for one in await reader.run("d").diff(2, 3)] == ["$.waits.root.w1"]
         assert await reader.run("d").diff(2, 2) == ()
+
+
+async def test_a_run_and_its_fork_are_compared(path: Path) -> None:
+    async with store(path) as rt:
+        run = await begin(rt, Asked("make", -1), Said("unasked"))
+        fork = await run.fork(2, "f")
+        assert await run.diff(2, 2, fork) == (
+            Change("$.status", "running", "waiting"),
+            Change('$.effects["2:0"].held', UNSET, True),
+        )
+        await fork.signal(Asked("wait", 3))
+        assert "$.waits.root.w3" in [one.path for one in await run.diff(3, 3, "f")]
+        assert await fork.diff(3, 3, run) != ()
+        assert await run.diff(1, 1, fork) == await run.diff(0, 0, fork) == ()
+        with pytest.raises(SeqOutOfRange, match="seq 4: run f has records 1 to 3"):
+            await run.diff(1, 4, fork)
+        with pytest.raises(UnknownRun, match="nobody"):
+            await run.diff(1, 1, "nobody")
+        with pytest.raises(InvalidInput):
+            await run.diff(1, 1, 7)  # type: ignore[arg-type]

@@ -3,11 +3,13 @@
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looms.reducers.changes import Difference, differences, same
+from looms.reducers.changes import MEMBER, Difference, differences, path_of
+from looms.reducers.sameness import same
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=True) | st.text(max_size=2)
 values = st.recursive(
@@ -84,3 +86,50 @@ def test_deep_nesting_takes_no_time_and_no_stack() -> None:
 
     assert len(differences(nested(1, 60), nested(2, 60))) == 1
     assert len(differences(nested(1, 100_000), nested(2, 100_000))) == 1
+
+
+def told(before: Any, after: Any) -> list[tuple[str, str, Any, Any]]:
+    return [(d.kind, path_of(d.path), d.before, d.after) for d in differences(before, after)]
+
+
+def test_of_a_set_what_was_added_and_what_was_taken_away_is_told() -> None:
+    assert differences({"tags": {"a", "b", "c"}}, {"tags": {"c", "b", "d"}}) == [
+        Difference(("tags", MEMBER), "removed", "a"),
+        Difference(("tags", MEMBER), "added", after="d"),
+    ]
+    assert told(frozenset({1}), frozenset({True, 1.5})) == [
+        ("removed", "$[*]", 1, None),
+        ("added", "$[*]", None, True),
+        ("added", "$[*]", None, 1.5),
+    ]
+
+
+def test_keys_that_look_alike_are_told_apart() -> None:
+    assert told({1: "a", "1": "b"}, {1: "x", "1": "y"}) == [
+        ("changed", "$[1]", "a", "x"),
+        ("changed", '$["1"]', "b", "y"),
+    ]
+    assert [one[0] for one in told({1: "a"}, {True: "a"})] == ["removed", "added"]
+
+
+class Leaf(msgspec.Struct, frozen=True, tag="leaf", rename="camel"):
+    the_name: str
+    other: int | msgspec.UnsetType = msgspec.UNSET
+
+
+def test_a_struct_is_told_by_its_fields_as_they_are_stored() -> None:
+    assert told({"it": Leaf("a")}, {"it": Leaf("b", 1)}) == [
+        ("changed", "$.it.theName", "a", "b"),
+        ("added", "$.it.other", None, 1),
+    ]
+
+
+@pytest.mark.parametrize("wrap", [lambda x: [x, 1], lambda x: (x,), lambda x: {"a": x}], ids=["list", "tuple", "dict"])
+def test_what_lies_very_deep_is_compared_as_a_whole(wrap: Any) -> None:
+    one: Any = 1
+    other: Any = 2
+    for _ in range(5_000):
+        one, other = wrap(one), wrap(other)
+    (found,) = differences(one, other)
+    assert (found.kind, len(found.path)) == ("changed", 200)
+    assert differences(one, one) == []
