@@ -64,7 +64,7 @@ class RequestsServed:
         for id in waiting:
             if id not in self._serving:
                 self._serving.add(id)
-                self._tasks.start_soon(self._serve, id)
+                self._tasks.start_soon(self.serve, id)
 
     async def forget(self) -> None:
         """Forget answers that wait for too long, until cancelled: their callers were killed."""
@@ -88,7 +88,7 @@ class RequestsServed:
         self._host.committer.add(OneOff(forget, call, urgent=True))
         return call
 
-    async def _serve(self, id: bytes) -> None:
+    async def serve(self, id: bytes) -> None:
         """Ask the host, and return when the answer is in the store."""
         service = Service(self._host, id)
         while True:
@@ -113,6 +113,12 @@ class RequestsServed:
     def _is_answered(self, id: bytes) -> bool:
         with self._host.store.view() as view:
             return not requests.is_waiting(view, id)
+
+
+async def serve_one(host: Host, id: bytes) -> None:
+    """Serve one request alone, for a host that serves no others; its answer is in the store then."""
+    async with anyio.create_task_group() as tasks:
+        await RequestsServed(host, tasks).serve(id)
 
 
 async def _failure(ask: Callable[[], Call[Any]]) -> LoomsError:

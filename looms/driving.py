@@ -39,7 +39,7 @@ from looms.actors.requests import (
     pack_request,
     unpack_reply,
 )
-from looms.actors.requests_served import ask
+from looms.actors.requests_served import ask, serve_one
 from looms.actors.service import Deleted, Receipt, Service, Thinned
 from looms.actors.serving import serve
 from looms.reducers.errors import LoomsError, ModuleError
@@ -53,6 +53,7 @@ from looms.snapshots.store import Store
 T = TypeVar("T")
 
 LOOK = 0.2  # seconds between looks for an answer where the host cannot be heard
+PATIENCE = 5  # looks for a store that somebody has who cannot be asked
 LOOKS = 25  # for a store that somebody is making
 TENDING = Options(drives=False, serves=False)  # of one that needs none of the application's code: runs do not go on
 HELPING = Options(drives=False)  # of a process that is the host for a moment: effects and timers are left alone
@@ -158,18 +159,37 @@ async def driver(
         Environment(path).close()
     async with AsyncExitStack() as stack:
         code = Registry(given) if given else None
-        try:
-            store = stack.enter_context(Store(path))
-        except StoreInUse:
+        store = await _taken(path, serves=not tends)
+        if store is None:
             environment = await _of_others(path)
             stack.callback(environment.close)
-            yield Driver(partial(_through_host, environment, code))
+            yield Driver(partial(_through_host, environment, code, tends))
             return
+        stack.enter_context(store)
         if code is None and not tends:
             raise _nobody(path)
         options = TENDING if tends else HELPING
         host = await stack.enter_async_context(serve(store, code or Registry(()), SystemClock(), options))
         yield Driver(partial(_as_host, host))
+
+
+async def _taken(path: str | os.PathLike[str], *, serves: bool) -> Store | None:
+    """The store, to write; None where there is a host that can be asked.
+
+    Raises:
+        StoreInUse: somebody has it who cannot be asked, and did not let go soon.
+    """
+    left = PATIENCE
+    while True:
+        try:
+            return Store(path, serves=serves)
+        except StoreInUse as error:
+            if error.serves:
+                return None
+            left -= 1
+            if left < 0:
+                raise
+        await anyio.sleep(LOOK)
 
 
 async def _of_others(path: str | os.PathLike[str]) -> Environment:
@@ -186,12 +206,12 @@ async def _as_host(host: Host, request: Request) -> Any:
     return msgspec.to_builtins(await ask(Service(host), host, request).result())
 
 
-async def _through_host(environment: Environment, code: Registry | None, request: Request) -> Any:
+async def _through_host(environment: Environment, code: Registry | None, tends: bool, request: Request) -> Any:
     """Put a request into the store, ring, and wait for the answer."""
     id = uuid.uuid4().bytes
     await anyio.to_thread.run_sync(requests.ask, environment, id, pack_request(request))
     try:
-        data = await _answer(environment, code, id)
+        data = await _answer(environment, code, tends, id)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(requests.take_back, environment, id)
@@ -201,7 +221,7 @@ async def _through_host(environment: Environment, code: Registry | None, request
     return reply.value
 
 
-async def _answer(environment: Environment, code: Registry | None, id: bytes) -> bytes:
+async def _answer(environment: Environment, code: Registry | None, tends: bool, id: bytes) -> bytes:
     """The answer to a request, whoever is the host by then; this process, when nobody else is."""
     while True:
         data = _find(environment, id)
@@ -213,18 +233,22 @@ async def _answer(environment: Environment, code: Registry | None, id: bytes) ->
                     pass
         except OSError:
             pass  # a host that cannot be heard, or none
-        if data is None and not await _served_here(environment, code, id):
+        if data is None and not await _served_here(environment, code, tends, id):
             await anyio.sleep(LOOK)
 
 
-async def _served_here(environment: Environment, code: Registry | None, id: bytes) -> bool:
+async def _served_here(environment: Environment, code: Registry | None, tends: bool, id: bytes) -> bool:
     """Serve a request whose host is gone; False when there is a host."""
     with ExitStack() as stack:
         try:
-            store = stack.enter_context(Store(environment.path))
+            store = stack.enter_context(Store(environment.path, serves=not tends))
         except StoreInUse:
             return False
         if _find(environment, id) is None:
+            if tends:
+                async with serve(store, code or Registry(()), SystemClock(), TENDING) as host:
+                    await serve_one(host, id)
+                return True
             if code is None:
                 requests.take_back(environment, id)  # nobody can serve it as long as this process has the store
                 raise _nobody(environment.path)

@@ -13,12 +13,14 @@ class StoreInUse(StoreError):
     Attributes:
         pid: the process that has it, or None when it did not say.
         host: the machine it runs on, or None when it did not say.
+        serves: it may be asked to do something; a process that only takes care of the store may not.
     """
 
-    def __init__(self, message: str, *, pid: int | None, host: str | None) -> None:
+    def __init__(self, message: str, *, pid: int | None, host: str | None, serves: bool = True) -> None:
         super().__init__(message)
         self.pid = pid
         self.host = host
+        self.serves = serves
 
 
 class StoreFull(StoreError):

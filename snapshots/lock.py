@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 import time
+from typing import NamedTuple
 
 from looms.snapshots.errors import StoreError, StoreInUse
 from looms.snapshots.translation import translated
@@ -28,17 +29,26 @@ _held: "set[WriterLock]" = set()
 _held_lock = threading.Lock()
 
 
+class Signed(NamedTuple):
+    """Who has the lock, as the file says; None for what it does not say. `serves`: others may ask for more."""
+
+    pid: int | None
+    host: str | None
+    serves: bool = True
+
+
 class WriterLock:
     """The right to write the store in a folder, from construction until `close`."""
 
-    def __init__(self, folder: str) -> None:
-        """Take the lock of the store in `folder`, which is there.
+    def __init__(self, folder: str, *, serves: bool = True) -> None:
+        """Take the lock of the store in `folder`, which is there; `serves` tells others whether they may ask for more.
 
         Raises:
             StoreInUse: another host has it, in this process or another one.
             StoreError: the folder does not allow it.
         """
         self.path = folder
+        self._signed = Signed(os.getpid(), socket.gethostname(), serves)
         self._fd = self._folder = -1
         try:
             # Held open, so that no other folder gets its identity meanwhile.
@@ -47,10 +57,11 @@ class WriterLock:
             self._identity = (status.st_dev, status.st_ino)
             with _held_lock:
                 # The file would say the same, unless somebody has removed it.
-                if any(other._identity == self._identity for other in _held):
-                    raise _in_use(folder, os.getpid(), socket.gethostname())
+                for other in _held:
+                    if other._identity == self._identity:
+                        raise _in_use(folder, other._signed)
                 self._fd = _locked(folder)
-                os.pwrite(self._fd, _signature(), 0)
+                os.pwrite(self._fd, json.dumps(self._signed._asdict()).encode().ljust(_SIZE), 0)
                 _held.add(self)
         except BaseException as error:
             self.close()
@@ -98,10 +109,11 @@ def keep_hosts_out(folder: str) -> int | None:
     except FileNotFoundError:
         return None
     if not _flock(fd, fcntl.LOCK_SH):
-        pid, host = _signed(fd)
+        signed = _signed(fd)
         os.close(fd)
         raise StoreError(
-            f"{folder}: the store is in use by process {pid} on {host}, and who reads beside it must be allowed to "
+            f"{folder}: the store is in use by process {signed.pid} on {signed.host}, and who reads beside it must be "
+            "allowed to "
             "write its lock.mdb, to say which pages he reads. Allow it, or stop that process."
         )
     return fd
@@ -122,9 +134,9 @@ def _locked(folder: str) -> int:
                 if _is_still(name, fd):
                     return fd
             else:
-                pid, host = _signed(fd)
-                if _is_running(pid, host) or time.monotonic() > deadline:
-                    raise _in_use(folder, pid, host)
+                signed = _signed(fd)
+                if _is_running(signed) or time.monotonic() > deadline:
+                    raise _in_use(folder, signed)
                 time.sleep(0.002)  # it was locked just now, and is about to be signed
         except BaseException:
             os.close(fd)
@@ -150,28 +162,24 @@ def _is_still(name: str, fd: int) -> bool:
         return False
 
 
-def _signature() -> bytes:
-    return json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode().ljust(_SIZE)
-
-
-def _signed(fd: int) -> tuple[int | None, str | None]:
-    """Return the pid and host in a lock file, None for what it does not say."""
+def _signed(fd: int) -> Signed:
+    """Return who has a lock file."""
     try:
         signed = json.loads(os.pread(fd, _SIZE, 0))
-        pid, host = signed["pid"], signed["host"]
-    except (ValueError, KeyError, TypeError):
-        return None, None
-    return (pid, host) if isinstance(pid, int) and isinstance(host, str) else (None, None)
+        pid, host, serves = signed["pid"], signed["host"], signed.get("serves", True)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Signed(None, None)
+    return Signed(pid, host, serves is not False) if type(pid) is int and type(host) is str else Signed(None, None)
 
 
-def _is_running(pid: int | None, host: str | None) -> bool:
+def _is_running(signed: Signed) -> bool:
     """Return whether this may be who has the lock; no is certain, as the process is gone, or was never named."""
-    if pid is None:
+    if signed.pid is None:
         return False
-    if host != socket.gethostname():
+    if signed.host != socket.gethostname():
         return True
     try:
-        os.kill(pid, 0)
+        os.kill(signed.pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
@@ -179,18 +187,19 @@ def _is_running(pid: int | None, host: str | None) -> bool:
     return True
 
 
-def _in_use(folder: str, pid: int | None, host: str | None) -> StoreInUse:
+def _in_use(folder: str, signed: Signed) -> StoreInUse:
+    pid, host = signed.pid, signed.host
     if pid == os.getpid() and host == socket.gethostname():
         who = f"by this process (pid {pid} on {host})"
     elif pid is None:
         who = "by a process that did not say which it is"
     else:
         who = f"by process {pid} on {host}"
-    return StoreInUse(
-        f"{folder}: the store is in use {who}. A store has one host at a time: stop that one, or read with a Reader.",
-        pid=pid,
-        host=host,
-    )
+    if signed.serves:
+        what = ". A store has one host at a time: stop that one, or read with a Reader."
+    else:
+        what = ", which takes care of it (an import, a prune, a repair) and serves nobody: try again when that is done."
+    return StoreInUse(f"{folder}: the store is in use {who}{what}", pid=pid, host=host, serves=signed.serves)
 
 
 def _after_fork_in_child() -> None:

@@ -32,8 +32,11 @@ class Store:
         map_size: int | None = None,
         durability: Durability = "commit",
         readahead: bool = True,
+        serves: bool = True,
     ) -> None:
         """Open the store in the folder `path`, and make it when it is not there. See `Environment` for the options.
+
+        `serves`: other processes may ask for something, and find somebody who answers.
 
         Raises:
             StoreInUse: a host has it already.
@@ -43,7 +46,7 @@ class Store:
         self.path = os.fspath(path)
         if folder.look(self.path) is Found.NOTHING:
             folder.make(self.path)
-        self._lock = WriterLock(self.path)
+        self._lock = WriterLock(self.path, serves=serves)
         try:
             self.environment = Environment(
                 self.path, create=True, map_size=map_size, durability=durability, readahead=readahead

@@ -78,7 +78,7 @@ def repair(
     if folder.look(name) is not Found.STORE:
         raise StoreNotFound(f"{name}: there is no store.")
     with ExitStack() as stack:
-        stack.callback(WriterLock(name).close)
+        stack.callback(WriterLock(name, serves=False).close)
         environment = stack.enter_context(closing(Environment(name)))
         mended: dict[Place, Finding] = {}
         tried: Counter[Place] = Counter()
