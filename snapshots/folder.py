@@ -40,7 +40,7 @@ def look(path: str) -> Found:
         names = set(os.listdir(path))
         if DATA not in names:
             return _empty(path, names)
-        if not datafile.check(path, DATA, datafile.TRAILING if LOCK in names else 0):
+        if not datafile.check(path, DATA):
             raise _lost(path, "is empty")
     except FileNotFoundError:
         return Found.NOTHING

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ import typer
 from looms import Reader
 from looms.commands.application import load
 from looms.commands.failures import guarded
+from looms.commands.fatal import told_of_damage
 from looms.commands.logs import log_to_stderr
 from looms.commands.output import Output, claim_stdout
 from looms.commands.settings import Settings, UsageError, settings
@@ -89,6 +90,11 @@ class Session:
                 "in pyproject.toml"
             )
         return self.settings.store
+
+    def known_store(self) -> Path | None:
+        """The store's folder, if somebody has asked for it; None else."""
+        known: Settings | None = vars(self).get("settings")
+        return None if known is None else known.store
 
     @cached_property
     def modules(self) -> list[Module]:
@@ -175,7 +181,8 @@ def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 def _work(function: Callable[..., Awaitable[None]], shared: Shared, own: dict[str, Any]) -> None:
     session = Session(shared, Output(claim_stdout(), json=shared.json))
     log_to_stderr()
-    anyio.run(partial(function, session, **own))
+    with nullcontext() if function.__name__ == "host" else told_of_damage(session.known_store):
+        anyio.run(partial(function, session, **own))
     session.out.flush()
     if session.code:
         raise SystemExit(session.code)

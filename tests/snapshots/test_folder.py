@@ -11,11 +11,13 @@ import msgspec
 import pytest
 
 from looms.snapshots import folder
+from looms.snapshots.batch import Batch
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreError, StoreFormatError, StoreInUse, StoreNotFound
+from looms.snapshots.packing import pair
 from looms.snapshots.seals import seal
 from looms.snapshots.store import Store
-from looms.snapshots.tables import META
+from looms.snapshots.tables import ALL, BODIES, META
 from tests.snapshots.programs import line, output, program, say
 from tests.snapshots.stories import start
 
@@ -250,6 +252,67 @@ def test_a_copy_that_was_cut_short_is_refused(folder: Path, kept: float, opening
     with pytest.raises(StoreFormatError, match="cut short"):
         opening(copy)
     assert snapshot(copy) == before
+
+
+@pytest.mark.parametrize("pages", [1, 3, 15])
+def test_a_store_that_was_cut_by_a_few_pages_is_refused_and_left_as_it_is(
+    folder: Path, pages: int, opening: Callable[[Path], None]
+) -> None:
+    """Also beside the lock files of a host that was killed, which may leave free pages unwritten."""
+    make_store(folder)
+    with lmdb.open(str(folder)) as raw:
+        used = raw.info()["last_pgno"] + 1
+    os.truncate(folder / "data.mdb", (used - pages) * 4_096)
+    before = snapshot(folder)
+    with pytest.raises(StoreFormatError, match=f"cut short: of {used} pages in use it has {used - pages}"):
+        opening(folder)
+    assert snapshot(folder) == before
+
+
+@pytest.mark.parametrize("rounds", [1, 40])
+def test_only_free_pages_may_be_missing_at_the_end(
+    folder: Path, tmp_path: Path, rounds: int, opening: Callable[[Path], None]
+) -> None:
+    """Wherever a file is cut that is not refused, no row is another one."""
+    make_store(folder)
+    with Store(folder) as store:
+        for n in range(rounds):  # much that is let go again, in lists that have pages of their own
+            fill(store, lambda batch, row, n=n: batch.put(BODIES, pair(n, row), bytes(20_000)))  # type: ignore[misc]
+            fill(store, lambda batch, row, n=n: batch.delete(BODIES, pair(n, row)))  # type: ignore[misc]
+        for n in range(4):
+            fill(store, lambda batch, row, n=n: batch.put(META, b"more", bytes((n,))))  # type: ignore[misc]
+    before = all_rows(folder)
+    with lmdb.open(str(folder)) as raw:
+        used = raw.info()["last_pgno"] + 1
+    copy = tmp_path / "copy.looms"
+    shutil.copytree(folder, copy)
+    accepted = refused = 0
+    for missing in (*range(1, 20), *range(20, used, 50)):
+        shutil.copy(folder / "data.mdb", copy)
+        os.truncate(copy / "data.mdb", (used - missing) * 4_096)
+        try:
+            opening(copy)
+        except StoreFormatError:
+            refused += 1
+            continue
+        accepted += 1
+        assert (copy / "data.mdb").stat().st_size >= used * 4_096
+        assert all_rows(copy) == before
+    assert accepted
+    assert refused
+
+
+def fill(store: Store, change: Callable[[Batch, int], None]) -> None:
+    batch = store.new_batch()
+    for row in range(100):
+        change(batch, row)
+    store.commit(batch)
+
+
+def all_rows(folder: Path) -> list[tuple[bytes, bytes]]:
+    with lmdb.open(str(folder), max_dbs=64) as raw, raw.begin() as txn:
+        tables = [raw.open_db(table.name.encode(), txn, create=False) for table in ALL]
+        return [row for table in tables for row in txn.cursor(table)]
 
 
 def test_a_folder_that_can_only_be_read_is_read(folder: Path) -> None:
