@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
+CLOCKS_WITHOUT = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime": 1}  # called with so many arguments
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "thread_time", "clock_gettime", "sleep"}
 LOCAL_TIME = {"localtime", "mktime", "ctime"}  # that of the machine
+LOCAL = "uses the machine's time zone"
 PURE_OF_OS = {"fspath", "strerror", "WIFEXITED", "WEXITSTATUS", "WIFSIGNALED", "WTERMSIG"}
 SOURCES = {"secrets": "asks for randomness", "uuid": "asks for randomness", "subprocess": "starts a process"}
 UUIDS = {"uuid1", "uuid4", "uuid6", "uuid7", "getnode"}
@@ -37,13 +39,18 @@ def impurity(thing: Any) -> tuple[str, str] | None:
         return None
     module, name = getattr(thing, "__module__", None) or "", getattr(thing, "__name__", "")
     owner = getattr(thing, "__self__", None)
-    if isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "utcnow", "today"):
-        return "reads the clock", f"{owner.__name__}.{name}"
+    if isinstance(owner, type) and issubclass(owner, datetime.date):
+        if name in ("now", "utcnow", "today"):
+            return "reads the clock", f"{owner.__name__}.{name}"
+        if name == "fromtimestamp" and not issubclass(owner, datetime.datetime):
+            return LOCAL, f"{owner.__name__}.{name}"
     if owner is SHARED or isinstance(owner, random.SystemRandom):
         return "asks for randomness", f"random.{name}"
     match module:
-        case "time" if name.removesuffix("_ns") in CLOCKS | LOCAL_TIME:
+        case "time" if name.removesuffix("_ns") in CLOCKS:
             return "reads the clock", f"time.{name}"
+        case "time" if name in LOCAL_TIME:
+            return LOCAL, f"time.{name}"
         case "posix" | "nt" | "os" if name == "getenv":
             return "reads the environment", "os.getenv"
         case "posix" | "nt" if name in ("urandom", "getrandom"):
@@ -66,4 +73,19 @@ def impurity(thing: Any) -> tuple[str, str] | None:
             return SOURCES[module], f"{module}.{name}"
         case "builtins" if name == "input":
             return "reads what somebody types", "input"
+    return None
+
+
+def impurity_of_call(thing: Any, arguments: int) -> tuple[str, str] | None:
+    """What calling this with so many arguments would be: some calls look at the clock where they are told no time."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__name__", "")
+    if module == "time" and CLOCKS_WITHOUT.get(name) == arguments:
+        return "reads the clock", f"time.{name}"
+    owner = getattr(thing, "__self__", None)
+    if isinstance(owner, type) and issubclass(owner, datetime.datetime) and (name, arguments) == ("fromtimestamp", 1):
+        return LOCAL, f"{owner.__name__}.{name}"
+    if isinstance(owner, datetime.datetime):
+        naive = name in ("astimezone", "timestamp") and owner.tzinfo is None
+        if naive or (name, arguments) == ("astimezone", 0):
+            return LOCAL, f"datetime.{name}"
     return None

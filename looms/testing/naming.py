@@ -56,6 +56,12 @@ def things(function: FunctionType) -> Iterator[tuple[Any, str, CodeType, int]]:
                 yield thing, name, code, line
 
 
+def stored(function: FunctionType) -> set[str]:
+    """The globals that a function's code binds anew."""
+    found = (one for code in _codes(function.__code__) for one in dis.get_instructions(code))
+    return {one.argval for one in found if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+
+
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:

@@ -4,17 +4,19 @@ Python tells a profile function of every call, also of those into C (``time.time
 done to the system. When one of them raises, the call is not made.
 """
 
+import dis
 import gc
 import os
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import Any
 
-from looms.testing.impurities import Deed, impurity
+from looms.testing.impurities import Deed, impurity, impurity_of_call
 
 AUDITED = {"open": "opens a file", "socket": "uses a socket", "subprocess": "starts a process", "os": "asks the system"}
 ENVIRONMENT = frozenset(
@@ -22,6 +24,7 @@ ENVIRONMENT = frozenset(
     for name in ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__")
     if isinstance(found := getattr(type(os.environ), name), FunctionType)
 )
+CALLS = frozenset(dis.opmap[name] for name in ("PRECALL", "CALL", "CALL_KW") if name in dis.opmap)
 ONCE = ("importlib", "zoneinfo")
 INSTALLED = ("<", *{path for name, path in sysconfig.get_paths().items() if "lib" in name})
 
@@ -53,7 +56,8 @@ def watched() -> Iterator[list[Deed]]:
 
     def see(frame: FrameType, kind: str, thing: Any) -> None:
         if kind == "c_call":
-            deed = impurity(thing)
+            given = _arguments(frame)
+            deed = (None if given is None else impurity_of_call(thing, given)) or impurity(thing)
             if deed is not None:
                 note(*deed, frame)
         elif kind == "call" and frame.f_code in ENVIRONMENT:
@@ -70,6 +74,12 @@ def watched() -> Iterator[list[Deed]]:
         del _watching.note
         if collects:
             gc.enable()
+
+
+def _arguments(frame: FrameType) -> int | None:
+    """How many arguments a frame gives in the call that it is at; None where that cannot be told."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if 0 <= at < len(code) and code[at] in CALLS else None
 
 
 def _hook() -> None:
@@ -104,3 +114,23 @@ def _place(stack: list[FrameType]) -> str:
     users = (one for one in stack if not one.f_code.co_filename.startswith(INSTALLED))
     frame = next(users, stack[0])
     return f"{os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno}"
+
+
+@contextmanager
+def in_zone(zone: str) -> Iterator[None]:
+    """Let the machine's time zone be another one meanwhile, as far as this process goes.
+
+    Args:
+        zone: as the environment's TZ gives it.
+    """
+    before = os.environ.get("TZ")
+    try:
+        os.environ["TZ"] = zone
+        time.tzset()
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()

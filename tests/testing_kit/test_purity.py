@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -22,12 +22,29 @@ import msgspec
 import pytest
 
 import looms.demo
-from looms import Event, Module, ReduceContext, Reduced, Started, State, TimedOut, complete, invoke, replace, step
+from looms import (
+    Event,
+    InvalidEvent,
+    Module,
+    ReduceContext,
+    Reduced,
+    Started,
+    State,
+    TimedOut,
+    complete,
+    invoke,
+    replace,
+    step,
+)
 from looms.testing import assert_pure
 
 desk = Module("desk")
 generator = random.Random(1)
 called: list[str] = []
+count = 0
+table: dict[str, int] | None = None
+MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
+NAIVE = datetime(2026, 1, 2)  # noqa: DTZ001
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -67,6 +84,16 @@ WAYS: dict[str, tuple[Callable[[], Any], str]] = {
     "time_ns": (lambda: time.time_ns(), r"reads the clock \(time.time_ns\)"),
     "now": (lambda: datetime.now(UTC), r"reads the clock \(datetime.now\)"),
     "today": (lambda: dates.date.today(), r"reads the clock \(date.today\)"),  # noqa: DTZ011
+    "localtime": (lambda: time.localtime(0), r"uses the machine's time zone \(time.localtime\)"),
+    "localtime of now": (lambda: time.localtime(), r"reads the clock \(time.localtime\)"),
+    "gmtime": (lambda: time.gmtime(), r"reads the clock \(time.gmtime\)"),
+    "strftime": (lambda: time.strftime("%Y"), r"reads the clock \(time.strftime\)"),
+    "local date": (lambda: dates.date.fromtimestamp(0), r"uses the machine's time zone \(date.fromtimestamp\)"),  # noqa: DTZ012
+    "local": (lambda: datetime.fromtimestamp(0), r"uses the machine's time zone \(datetime.fromtimestamp\)"),  # noqa: DTZ006
+    "to local": (lambda: MOMENT.astimezone(), r"uses the machine's time zone \(datetime.astimezone\)"),
+    "from local": (lambda: NAIVE.astimezone(UTC), r"uses the machine's time zone \(datetime.astimezone\)"),
+    "local instant": (lambda: NAIVE.timestamp(), r"uses the machine's time zone \(datetime.timestamp\)"),
+    "now, naive": (lambda: datetime.now(), r"reads the clock \(datetime.now\)"),  # noqa: DTZ005
     "a function": (deeper, r"reads the clock \(time.monotonic\)"),
     "partial": (functools.partial(deeper), r"reads the clock \(time.monotonic\)"),
     "sleep": (lambda: time.sleep(0), r"reads the clock \(time.sleep\)"),
@@ -201,6 +228,45 @@ def test_a_global_that_is_changed_is_told() -> None:
         assert_pure(noting)
 
 
+def test_a_global_that_is_bound_anew_each_time_is_told() -> None:
+    @Module("made").reducer("notes", state=Notes)
+    def counting(state: Notes, event: Noted) -> Notes:
+        global count
+        count += 1
+        return state
+
+    @Module("made").reducer("notes", state=Notes)
+    def preparing(state: Notes, event: Noted) -> Notes:
+        global table
+        if table is None:  # made once, and the same each time
+            table = {"a": 1}
+        return replace(state, total=table.get(event.text, 0))
+
+    with pytest.raises(AssertionError, match="changes `count`, which is not its own"):
+        assert_pure(counting)
+    assert_pure(preparing)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_an_answer_that_depends_on_the_machines_zone_is_told(zone: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if zone is None:
+        monkeypatch.delenv("TZ", raising=False)
+    else:
+        monkeypatch.setenv("TZ", zone)
+    time.tzset()
+
+    @Module("made").reducer("notes", state=Notes)
+    def local(state: Notes, event: Noted) -> Notes:
+        return replace(state, texts=tuple(str(one) for one in map(datetime.fromtimestamp, [event.number])))
+
+    before = (os.environ.get("TZ"), time.timezone)
+    with pytest.raises(AssertionError, match=r"answers differently in another time zone .* at `\$\.texts\[0\]`"):
+        assert_pure(local)
+    assert (os.environ.get("TZ"), time.timezone) == before
+    monkeypatch.undo()
+    time.tzset()
+
+
 def test_what_is_pure_passes() -> None:
     made = Module("made")
 
@@ -213,7 +279,12 @@ def test_what_is_pure_passes() -> None:
         match event:
             case Started(input=job):
                 at = datetime.fromtimestamp(ctx.at / 1000, ZoneInfo("Pacific/Chatham"))
-                at += datetime.strptime("2026", "%Y").astimezone(UTC) - datetime(2026, 1, 1, tzinfo=UTC)
+                at += datetime.strptime("2026", "%Y").replace(tzinfo=UTC).astimezone(UTC) - datetime(
+                    2026, 1, 1, tzinfo=UTC
+                )
+                at += datetime.fromtimestamp(at.timestamp(), tz=UTC) - MOMENT + (NAIVE - NAIVE.replace(year=2025))
+                text = time.strftime("%Y", time.gmtime(ctx.at / 1000)) + time.asctime((2026, 1, 2, 3, 4, 5, 6, 7, 0))
+                at += timedelta(seconds=len(text + MOMENT.astimezone(tz=ZoneInfo("Asia/Tokyo")).isoformat()))
                 return replace(state, texts=(job.name, at.isoformat(), str(uuid.UUID(int=ctx.seq))))
             case Noted(text=text) if text in state.by_text:
                 raise ValueError("a reducer may raise")
@@ -262,3 +333,15 @@ def test_only_a_reducer_is_checked() -> None:
         assert_pure(deeper)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"made\.notes does not handle TimedOut"):
         assert_pure(reducer(lambda: None), TimedOut("w"))
+
+
+def test_an_event_or_a_state_that_could_not_be_recorded_is_refused() -> None:
+    made = reducer(lambda: None)
+    with pytest.raises(TypeError, match=r"made\.notes does not handle str"):
+        assert_pure(made, "a")  # type: ignore[arg-type]
+    with pytest.raises(InvalidEvent, match=r"desk\.noted: .*`\$\.text`"):
+        assert_pure(made, Noted(7))  # type: ignore[arg-type]
+    with pytest.raises(InvalidEvent, match=r"the input of made\.notes: .*"):
+        assert_pure(made, Started("a"))
+    with pytest.raises(TypeError, match=r"made\.notes has a Notes as its state, never a dict"):
+        assert_pure(made, state={})
