@@ -1,5 +1,7 @@
 """Verifying a stored run: its log from the start, put to today's code record by record."""
 
+from collections.abc import Callable
+
 import msgspec
 from anyio import lowlevel
 
@@ -32,6 +34,8 @@ class Verification(msgspec.Struct, frozen=True):
         snapshots: how many stored snapshots were compared.
         passed_over: how many were not, since they do not fit today's states or cannot be read; the log has it all.
         stopped: why today's code cannot fold the log any further; what follows was not looked at.
+        hung: the seq at which today's code did not come to an end in the time that ``looms verify --run-timeout`` gave
+            the run.
     """
 
     run_id: str
@@ -43,10 +47,16 @@ class Verification(msgspec.Struct, frozen=True):
     snapshots: int = 0
     passed_over: int = 0
     stopped: str | None = None
+    hung: int | None = None
 
 
-async def verify(source: Source, run_id: str) -> Verification:
+async def verify(source: Source, run_id: str, begins: Callable[[int], None] = lambda seq: None) -> Verification:
     """Put a run's log to today's code, up to where it is now. Nothing is written.
+
+    Args:
+        source: where the run is.
+        run_id: the run.
+        begins: told of each seq before code is given its event.
 
     Raises:
         UnknownRun: there is no such run (any more).
@@ -57,14 +67,15 @@ async def verify(source: Source, run_id: str) -> Verification:
     if source.code is None:
         raise ModuleError("verifying asks today's code what it would decide; give modules=, the application's modules")
     await lowlevel.checkpoint()
-    return await _Verifying(source, _head(source, run_id, None), source.code).run()
+    return await _Verifying(source, _head(source, run_id, None), source.code, begins).run()
 
 
 class _Verifying:
     """One run's log on its way through today's code."""
 
-    def __init__(self, source: Source, head: Head, code: Registry) -> None:
+    def __init__(self, source: Source, head: Head, code: Registry, begins: Callable[[int], None]) -> None:
         self._source = source
+        self._begins = begins
         self._head = head
         self._code = code
         self._run = history.new_run(head)
@@ -102,6 +113,7 @@ class _Verifying:
 
     def _step(self, entry: Entry) -> str | None:
         """Put a record to today's code, and fold it; says why it cannot be folded."""
+        self._begins(entry.seq)
         found = divergence(self._run, entry, self._code)
         if found is not None:
             self._first = self._first or found

@@ -38,6 +38,15 @@ async def verify(
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes at work; without, one for each core.")
     ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            "--run-timeout",
+            metavar="SECONDS",
+            min=0.001,
+            help="Give a run up that takes longer, and tell the event it was at; without, there is no limit.",
+        ),
+    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Note in FILE what is done; go on where it ends.", show_default=False),
@@ -65,7 +74,8 @@ async def verify(
             with Bar(session.out, "verifying", total) as bar:
                 work = _Work(session, bar, file, named=bool(run))
                 try:
-                    await work_off(session, jobs or os.cpu_count() or 1, work.batches(chosen(reader)), work.found)
+                    batches = work.batches(chosen(reader))
+                    await work_off(session, jobs or os.cpu_count() or 1, batches, work.found, limit)
                 except anyio.get_cancelled_exc_class():
                     with bar.aside():
                         session.out.note(_how_to_go_on(work.tally.runs, resume))

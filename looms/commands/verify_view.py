@@ -32,7 +32,7 @@ def _plain_divergence(found: Divergence) -> dict[str, Any]:
 
 def differs(found: dict[str, Any]) -> bool:
     """Whether a verification (as data) found something."""
-    return not found["ok"] or found["stale_snapshot"] is not None or found["stopped"] is not None
+    return not found["ok"] or any(found[kind] is not None for kind in ("stale_snapshot", "stopped", "hung"))
 
 
 def report(found: dict[str, Any]) -> RenderableType:
@@ -57,6 +57,8 @@ def _report(found: dict[str, Any]) -> Iterator[RenderableType]:
         )
     if found["stopped"] is not None:
         yield Text.assemble(run, "  stopped: ", printable(found["stopped"]))
+    if found["hung"] is not None:
+        yield Text.assemble(run, f"  hung at {found['hung']}: today's code did not come to an end in the time it had")
 
 
 def _side_by_side(first: dict[str, Any]) -> Table:
@@ -112,7 +114,8 @@ class Tally:
     """How much was verified, and what was found."""
 
     def __init__(self) -> None:
-        self.runs = self.records = self.differ = self._otherwise = self._stale = self._stopped = self._passed_over = 0
+        self.runs = self.records = self.differ = 0
+        self._otherwise = self._stale = self._stopped = self._hung = self._passed_over = 0
 
     def add(self, found: dict[str, Any]) -> None:
         """Count a run."""
@@ -122,6 +125,7 @@ class Tally:
         self._otherwise += found["first_divergence"] is not None
         self._stale += found["stale_snapshot"] is not None
         self._stopped += found["stopped"] is not None
+        self._hung += found["hung"] is not None
         self._passed_over += found["passed_over"]
 
     def summary(self) -> str:
@@ -133,6 +137,7 @@ class Tally:
                 (self._otherwise, "would decide otherwise"),
                 (self._stale, "with a stale snapshot"),
                 (self._stopped, "could not be verified to the end"),
+                (self._hung, "took too long"),
             )
             if count
         ]

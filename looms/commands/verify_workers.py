@@ -1,22 +1,26 @@
 """The processes that verify: each is started afresh, has a reader of its own, and is given runs batch by batch.
 
-A reducer is users' code: it may take the whole process with it. So it is a worker that dies; the run that it was at is
-named, and another worker goes on behind it.
+A reducer is users' code: it may take the whole process with it, or never come to an end. So it is a worker that dies,
+or is killed when a run takes too long; the run that it was at is named, and another worker goes on behind it. The event
+that it was at stands in a few bytes of a file that both have mapped: who never ends answers no question.
 """
 
 import os
 import signal
+import struct
 import sys
 from collections import deque
 from collections.abc import AsyncIterator
 from subprocess import PIPE
-from typing import Any, Protocol, TypeAlias
+from tempfile import NamedTemporaryFile
+from typing import IO, Any, Protocol, TypeAlias
 
 import anyio
 import msgspec
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.memory import MemoryObjectReceiveStream
+from msgspec.structs import replace
 
 from looms import RunSummary
 from looms.commands.session import Session
@@ -29,13 +33,17 @@ Answer: TypeAlias = dict[str, Any]
 
 LONGEST = 1 << 30  # bytes of an answer
 
+At = struct.Struct("<Q")
+"""What a worker's file holds: the seq that it is at, 0 before the first."""
+
 
 class Begin(msgspec.Struct, frozen=True):
-    """What a worker is told first."""
+    """What a worker is told first; ``at`` is the file in which it says where it is."""
 
     store: str
     app: str
     folders: tuple[str, ...]
+    at: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -56,8 +64,17 @@ class Found(Protocol):
     def __call__(self, summary: RunSummary, answer: Answer | None, *, lasting: bool) -> None: ...
 
 
-async def work_off(session: Session, jobs: int, batches: AsyncIterator[list[RunSummary]], found: Found) -> None:
+async def work_off(
+    session: Session, jobs: int, batches: AsyncIterator[list[RunSummary]], found: Found, limit: float | None = None
+) -> None:
     """Verify runs, in at most so many processes at once.
+
+    Args:
+        session: the command's.
+        jobs: how many processes.
+        batches: the runs.
+        found: is told of each.
+        limit: for how many seconds a run may be verified; None: for as long as it takes.
 
     Raises:
         LoomsError: a process could not begin.
@@ -69,13 +86,15 @@ async def work_off(session: Session, jobs: int, batches: AsyncIterator[list[RunS
         workers = 0
         async for batch in batches:
             if workers < jobs and not receive.statistics().tasks_waiting_receive:
-                tasks.start_soon(_work, begin, receive.clone(), found)
+                tasks.start_soon(_work, begin, receive.clone(), found, limit)
                 workers += 1
             await send.send(batch)
 
 
-async def _work(begin: Begin, batches: MemoryObjectReceiveStream[list[RunSummary]], found: Found) -> None:
-    """Have batches verified by a process, and by another one when that dies."""
+async def _work(
+    begin: Begin, batches: MemoryObjectReceiveStream[list[RunSummary]], found: Found, limit: float | None
+) -> None:
+    """Have batches verified by a process, and by another one when that dies or takes too long."""
     worker: _Worker | None = None
     try:
         async with batches:
@@ -83,13 +102,17 @@ async def _work(begin: Begin, batches: MemoryObjectReceiveStream[list[RunSummary
                 left = deque(batch)
                 while left:
                     worker = worker or await _Worker.started(begin)
-                    if await worker.verify(left, found):
-                        continue
-                    lost = left.popleft()
-                    died = f"the process that verified it {await worker.ending()}"
-                    error = Verification(lost.run_id, ok=False, records=0, stopped=died)
-                    found(lost, plain_verification(error), lasting=False)
+                    try:
+                        if await worker.verify(left, found, limit):
+                            continue
+                        died = f"the process that verified it {await worker.ending()}"
+                        lost = Verification(left[0].run_id, ok=False, records=0, stopped=died)
+                    except TimeoutError:
+                        at = worker.at()
+                        lost = Verification(left[0].run_id, ok=False, records=at, hung=at)
+                        await worker.close()
                     worker = None
+                    found(left.popleft(), plain_verification(lost), lasting=False)
     finally:
         if worker is not None:
             await worker.close()
@@ -98,10 +121,11 @@ async def _work(begin: Begin, batches: MemoryObjectReceiveStream[list[RunSummary
 class _Worker:
     """A process that verifies."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, at: IO[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
+        self._at = at
         self._asking = process.stdin
         self._replies = BufferedByteReceiveStream(process.stdout)
 
@@ -112,6 +136,9 @@ class _Worker:
         Raises:
             LoomsError: it ends before it can begin.
         """
+        at = NamedTemporaryFile(prefix="looms-verify-")  # noqa: SIM115 - closed with the worker
+        at.write(At.pack(0))
+        at.flush()
         # What is importable here is importable there; Ctrl-C is for this process, which ends the others.
         paths = os.pathsep.join(path for path in sys.path if path)
         process = await anyio.open_process(
@@ -122,9 +149,9 @@ class _Worker:
             env={**os.environ, "PYTHONPATH": paths},
             start_new_session=True,
         )
-        worker = cls(process)
+        worker = cls(process, at)
         try:
-            ready = await worker._tell(begin) and await worker._heard() is not None
+            ready = await worker._tell(replace(begin, at=at.name)) and await worker._heard() is not None
         except BaseException:
             await worker.close()
             raise
@@ -132,17 +159,28 @@ class _Worker:
             raise LoomsError(f"a process that should verify {await worker.ending()} before it began")
         return worker
 
-    async def verify(self, left: deque[RunSummary], found: Found) -> bool:
-        """Have runs verified, and take each off that is; False when the process died before the first that is left."""
+    async def verify(self, left: deque[RunSummary], found: Found, limit: float | None) -> bool:
+        """Have runs verified, and take each off that is; False when the process died before the first that is left.
+
+        Raises:
+            TimeoutError: the first that is left has taken more seconds than the limit.
+        """
         if not await self._tell([summary.run_id for summary in left]):
             return False
         while left:
-            line = await self._heard()
+            with anyio.fail_after(limit):
+                line = await self._heard()
             if line is None:
                 return False
             reply = msgspec.json.decode(line, type=Reply)
             found(left.popleft(), reply.found, lasting=reply.lasting)
         return True
+
+    def at(self) -> int:
+        """The seq that the process is at, of the run that it verifies."""
+        self._at.seek(0)
+        (seq,) = At.unpack(self._at.read(At.size))
+        return int(seq)
 
     async def ending(self) -> str:
         """How the process ended."""
@@ -152,6 +190,7 @@ class _Worker:
 
     async def close(self) -> None:
         """End the process."""
+        self._at.close()
         if self._process.returncode is None:
             self._process.kill()
         with anyio.CancelScope(shield=True):

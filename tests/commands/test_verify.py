@@ -276,3 +276,20 @@ def test_an_application_that_reads_stdin_takes_no_runs_away(
     (tmp_path / "reading.py").write_text("import sys\nsys.stdin.read()\nfrom kennel import modules\n")
     done = run("verify", "d1", "d2", "--store", store, "--app", "reading:modules")
     assert (done.returncode, done.stdout) == (0, "verified 2 runs, 6 records: nothing differs\n")
+
+
+def test_a_run_that_takes_too_long_is_given_up_and_told_with_its_event(store: Path, tmp_path: Path) -> None:
+    done = verify(store, "--run-timeout", "0.5", "--jobs", "1", "--resume", tmp_path / "done", code="hangs")
+    assert (done.returncode, done.stderr) == (1, "")
+    for run_id in ("d0", f"d{RUNS - 1}"):
+        told = f"{run_id}  hung at 7: today's code did not come to an end in the time it had\n"
+        assert done.stdout.count(told) == 1
+    assert done.stdout.endswith(": 2 took too long\n")
+    (one,) = found(store, "d0", "--run-timeout", "0.5", code="hangs")
+    assert (one["ok"], one["hung"], one["records"], one["stopped"]) == (False, 7, 7, None)
+    # What hung was not noted as done: it may have been the machine.
+    again = verify(store, "--run-timeout", "0.5", "--resume", tmp_path / "done", code="hangs")
+    assert again.stdout.count("hung at 7") == 2
+    assert verify(store, "--run-timeout", "30").returncode == 0
+    for wrong in ("0", "-1", "soon"):
+        assert verify(store, "--run-timeout", wrong).returncode == 2
