@@ -6,6 +6,7 @@ its records. A host may go on beside it: what is in a log does not change any mo
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 
 import anyio
@@ -32,11 +33,14 @@ from looms.reducers.portable import (
     line,
     record_line,
 )
-from looms.snapshots import effect_rows, heads, inbox, keys, log, retained
+from looms.snapshots import effect_rows, heads, inbox, keys, log
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.formats import library
+from looms.snapshots.packing import u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
+from looms.snapshots.tables import KEYS, RETAINED, Table, decoded
+from looms.snapshots.view import View
 from looms.source import Source
 from looms.summaries import Exported
 
@@ -96,6 +100,7 @@ class Walk:
         runs, records: how many were exported whole so far.
         incomplete: the ids of runs that are damaged, or were deleted meanwhile: what is exported of them is not all.
         left_out: their numbers.
+        passed_over: of what belongs to no run, what is damaged.
     """
 
     def __init__(self, chosen: Chosen, at: int) -> None:
@@ -108,19 +113,21 @@ class Walk:
         self._last = 0
         self._head: Head | None = None
         self._seq = 0
-        self._rest: tuple[int, str] | None = (0, "") if chosen.everything else None
+        self._rest: tuple[Table, bytes] | None = (RETAINED, b"") if chosen.everything else None
+        self._gave_up = False
         self._over = False
         self.runs = 0
         self.records = 0
         self.incomplete: list[str] = []
         self.left_out: set[int] = set()
+        self.passed_over: list[str] = []
 
     @property
     def done(self) -> Exported:
         """How far it is."""
-        return Exported(self.runs, self.records, tuple(self.incomplete))
+        return Exported(self.runs, self.records, tuple(self.incomplete), tuple(self.passed_over))
 
-    def page(self, view: Reading) -> list[bytes] | None:
+    def page(self, view: View) -> list[bytes] | None:
         """Some more lines, each with its end; None when there are no more.
 
         Raises:
@@ -133,9 +140,11 @@ class Walk:
             self._begun = True
             lines.append(line(Header(FORMAT, library(), self._at, view.path)))
             for id in self._ids:
-                if heads.number_of(view, id) is None:
-                    raise unknown(id)
-        while size < BYTES:
+                with suppress(StoreFormatError):  # then it is told of when its turn comes
+                    if heads.number_of(view, id) is None:
+                        raise unknown(id)
+        self._gave_up = False
+        while size < BYTES and not self._gave_up:  # LMDB may let nothing more be read in a view in which it has failed
             if self._head is None and not self._begin_next(view):
                 more = self._of_no_run(view)
                 if not more:
@@ -150,10 +159,13 @@ class Walk:
         """Go on to the next run, if there is one."""
         while self._ids:
             id = self._ids.popleft()
-            self._head = heads.find(view, id)
+            try:
+                self._head = heads.find(view, id)
+            except StoreFormatError:
+                self._head = None
             if self._head is not None:
                 return True
-            self.incomplete.append(id)  # it was there when this began
+            self.incomplete.append(id)  # it was there when this began, or is damaged
         while self._chosen.run_ids is None and not self._over:
             if not self._next:
                 self._next.extend(self._more(view))
@@ -161,8 +173,12 @@ class Walk:
                     self._over = True
                     break
             self._last = self._next.popleft()
-            self._head = heads.head(view, self._last)  # as it is now: the list may be older
-            if self._head is not None:
+            head = heads.listed(view, self._last)  # as it is now: the list may be older
+            if head is not None and head.status == heads.DAMAGED:
+                self.incomplete.append(head.run_id or f"(number {head.number})")
+                self.left_out.add(head.number)
+            elif head is not None:
+                self._head = head
                 return True
         return False
 
@@ -195,24 +211,30 @@ class Walk:
         return lines
 
     def _give_up(self, head: Head, reason: str) -> bytes:
-        self._head, self._seq = None, 0
+        self._head, self._seq, self._gave_up = None, 0, True
         self.incomplete.append(head.run_id)
         self.left_out.add(head.number)
         return line(Incomplete(head.run_id, reason))
 
-    def _of_no_run(self, view: Reading) -> list[bytes]:
+    def _of_no_run(self, view: View) -> list[bytes]:
         """Some more of what belongs to no run: the events that are kept, then the keys of publications."""
-        if self._rest is None:
-            return []
-        n, key = self._rest
-        if not key:
-            kept = retained.page(view, n)
-            if kept:
-                self._rest = (kept[-1][0], "")
-                return [line(KeptLine(msgspec.Raw(as_json(event)))) for _, event in kept]
-        found = keys.page(view, keys.PUBLICATIONS, key)
-        self._rest = None if not found else (n, found[-1][0])
-        return [line(PublicationLine(key, msgspec.Raw(as_json(answer)))) for key, answer in found]
+        lines: list[bytes] = []
+        while self._rest is not None and not lines:
+            table, low = self._rest
+            found = view.rows(table, low, None if table is RETAINED else u64(keys.PUBLICATIONS + 1))
+            for key, body in found:
+                if isinstance(body, StoreFormatError):
+                    name = decoded(table, key).get("n" if table is RETAINED else "key", "?")
+                    self.passed_over.append(f"{'kept event' if table is RETAINED else 'publication key'} {name}")
+                elif table is RETAINED:
+                    lines.append(line(KeptLine(msgspec.Raw(as_json(body)))))
+                else:
+                    lines.append(line(PublicationLine(key[8:].decode(errors="replace"), msgspec.Raw(as_json(body)))))
+            if found:
+                self._rest = (table, found[-1][0] + b"\0")
+            else:
+                self._rest = (KEYS, u64(keys.PUBLICATIONS)) if table is RETAINED else None
+        return lines
 
 
 def _beginning(view: Reading, head: Head) -> list[bytes]:

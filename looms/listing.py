@@ -92,6 +92,7 @@ def _summary(head: Head, lost: set[str]) -> RunSummary:
         head.started_at,
         head.updated_at,
         origin(head.forks, head.run_id),
+        head.error if head.status == heads.DAMAGED else None,
     )
 
 

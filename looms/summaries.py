@@ -6,7 +6,8 @@ import msgspec
 class RunSummary(msgspec.Struct, frozen=True):
     """A run in a list: ``seq`` is the last record's; times in milliseconds since 1970.
 
-    ``forked_from``: the run whose past it has, and the last seq that they share.
+    ``forked_from``: the run whose past it has, and the last seq that they share. ``damage``: why what is known of it
+    cannot be read; its status is ``damaged`` then, and seq and times are 0.
     """
 
     run_id: str
@@ -16,6 +17,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     started_at: int
     updated_at: int
     forked_from: tuple[str, int] | None = None
+    damage: str | None = None
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -24,11 +26,13 @@ class Exported(msgspec.Struct, frozen=True):
     Attributes:
         runs, records: how many, whole.
         incomplete: the ids of runs that are damaged, or were deleted meanwhile; an import passes them over.
+        passed_over: of what belongs to no run, what is damaged and was left out, in words.
     """
 
     runs: int
     records: int
     incomplete: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
 
 
 class Imported(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Runs, by id, by number, and as lists by definition and status."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from heapq import merge
 from itertools import islice
 
@@ -8,6 +9,7 @@ import msgspec
 
 from looms.snapshots import former
 from looms.snapshots.batch import Batch
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import after, pair, read_pair, read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head, decode, encode
@@ -19,6 +21,7 @@ UNFINISHED, FINISHED = STATUSES[:3], STATUSES[3:]
 REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
 DISCARDED = "discarded"  # the same, of one whose rows may be anywhere: it was not over, or is damaged
 HIDDEN = (REMOVING, DISCARDED)
+DAMAGED = "damaged"  # in a list, of a run whose head cannot be read; it is never stored
 
 _NO_LISTING = "its key is no definition, status and run"
 _BYTE = {status: bytes((at,)) for at, status in enumerate(STATUSES, 1)}
@@ -112,6 +115,8 @@ def list_runs(
 ) -> list[Head]:
     """Return a page of runs in the order in which they were started.
 
+    One whose head cannot be read is there as a head that says why, with status `DAMAGED`; not one without an id.
+
     Args:
         definition: runs of this definition only.
         status: runs with this status only.
@@ -119,8 +124,36 @@ def list_runs(
         limit: at most so many. Fewer come only when there are no more.
     """
     numbers = _numbers(reading, definition, status, (after or 0) + 1)
-    found = (head(reading, number) for number in numbers)
-    return list(islice((one for one in found if one is not None), limit))
+    found = (listed(reading, number) for number in numbers)
+    return list(islice((one for one in found if one is not None and one.run_id), limit))
+
+
+def listed(reading: Reading, number: int) -> Head | None:
+    """Return what is known of a run, as `head`; of one whose head cannot be read why, and what other tables tell."""
+    try:
+        return head(reading, number)
+    except StoreFormatError as error:
+        why = error.why or str(error)
+        return Head(number, _id_of(reading, number), _definition_of(reading, number), DAMAGED, 0, 0, 0, why)
+
+
+def _id_of(reading: Reading, number: int) -> str:
+    """Return the id that leads to a run, looking at all of them; nothing where there is none."""
+    for key in reading.keys(IDS):
+        with suppress(StoreFormatError):
+            if reading.get(IDS, key) == u64(number):
+                return key.decode(errors="backslashreplace")
+    return ""
+
+
+def _definition_of(reading: Reading, number: int) -> str:
+    """Return the definition in whose list a run stands; nothing where it stands in none."""
+    with suppress(StoreFormatError):
+        for name in definition_names(reading):
+            keys = (name.encode() + b"\0" + status + u64(number) for status in _BYTE.values())
+            if any(reading.get(LISTING, key) is not None for key in keys):
+                return name
+    return ""
 
 
 def ended(

@@ -16,6 +16,7 @@ from looms.snapshots.tables import ALL, Table, decoded
 _SEED = {table: table.seed for table in ALL}
 _SIZE = {table: table.key_size for table in ALL}
 _GOOD = 0x2144DF1C
+_OR_REMOVE = ", or remove the run (looms delete RUN --force)"
 _BROKEN = "its checksum does not match what it holds"
 
 
@@ -68,8 +69,8 @@ def damaged(table: Table, key: bytes, path: str, what: str) -> StoreFormatError:
     fields = decoded(table, key)
     run, seq = fields.get("run"), fields.get("seq")
     return StoreFormatError(
-        f"{path}: the row of table {table.name!r} at {fields} is damaged: {what}. "
-        "The other rows are not affected; restore the store from a copy, or remove the run that this row belongs to.",
+        f"{path}: the row of table {table.name!r} at {fields} is damaged: {what}. The other rows are not affected. "
+        f"`looms check --repair` puts right what can be; else restore a copy{_OR_REMOVE if run else ''}.",
         table=table.name,
         key=key,
         run=run if isinstance(run, int) else None,

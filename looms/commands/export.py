@@ -47,6 +47,11 @@ async def export(
             )
     if output is not None:
         _tell(session, output, done)
+    if done.passed_over:
+        session.out.note(
+            f"left out, as damaged (looms check tells more): {', '.join(map(printable, done.passed_over[:10]))}"
+        )
+        session.code = 1
     if done.incomplete:
         raise LoomsError(
             f"{len(done.incomplete)} of the runs could not be exported whole, and an import passes them over: "

@@ -13,12 +13,13 @@ from looms.commands.plain import plain
 from looms.commands.session import Session
 from looms.commands.styles import STATUS
 from looms.commands.tables import Rows
-from looms.commands.texts import word
+from looms.commands.texts import named, printable, word
 from looms.reducers.errors import closest
 from looms.snapshots import heads
 
 T = TypeVar("T")
 
+MOST_TOLD = 10  # of damaged runs
 BATCH = 500  # rows; a table is laid out as a whole, and a store may hold a million runs
 
 
@@ -36,11 +37,15 @@ async def runs(
                 session.out.line(plain(summary))
             return
         shown = 0
+        damaged: list[RunSummary] = []
         async for batch in batches(found, BATCH):
+            damaged += [run for run in batch if run.damage is not None]
             session.out.show(listed(batch, header=not shown))
             shown += len(batch)
         with reader.view() as view:
             names = heads.definition_names(view)
+    for run in damaged[:MOST_TOLD]:
+        session.out.note(f"{named(run.run_id)} is damaged: {printable(run.damage or '')}. looms check tells more")
     if not shown:
         session.out.show(nothing(session, names, definition, status))
 
@@ -55,8 +60,8 @@ def listed(summaries: list[RunSummary], *, header: bool = True) -> Rows:
             word(run.definition),
             word(run.status, STATUS.get(run.status, "")),
             str(run.seq),
-            age(run.started_at, now),
-            age(run.updated_at, now),
+            "?" if run.damage is not None else age(run.started_at, now),
+            "?" if run.damage is not None else age(run.updated_at, now),
         )
     return rows
 

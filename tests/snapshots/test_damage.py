@@ -27,6 +27,7 @@ from looms.snapshots import (
 )
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreFormatError
+from looms.snapshots.packing import read_u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import EffectRow, Head, SnapshotInfo
 from looms.snapshots.seals import seal
@@ -76,7 +77,7 @@ def found(view: Reading, run_id: str) -> Head:
 # What reads a row of each table, with those who read others beside it left out.
 READERS: dict[str, Callable[[Reading], object]] = {
     "ids": lambda view: heads.number_of(view, "r1"),
-    "runs": lambda view: heads.list_runs(view),
+    "runs": lambda view: [heads.head(view, read_u64(key)) for key in view.keys(RUNS)],
     "log": lambda view: log.page(view, found(view, "r1")),
     "extents": lambda view: log.page(view, found(view, "r1")),
     "listing": lambda view: list(view.scan(ALL[5])),
