@@ -24,7 +24,7 @@ def run_view(run: RunState, now: int, width: int, *, note: str = "") -> Renderab
         width: the room there is for a line.
         note: more for the first line.
     """
-    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *_states(run, width))
+    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *states(run, width))
 
 
 def heading(run: RunState, note: str = "") -> Text:
@@ -90,7 +90,8 @@ def _mailbox(run: RunState, now: int) -> Iterator[RenderableType]:
         yield from (record_row(record, now) for record in run.mailbox)
 
 
-def _states(run: RunState, width: int) -> Iterator[RenderableType]:
+def states(run: RunState, width: int) -> Iterator[RenderableType]:
+    """The whole states of the threads that are alive."""
     for thread in run.threads.values():
         yield title("state" if thread.id == "root" else f"state of {word(thread.id)}")
         if thread.state is None:

@@ -9,7 +9,7 @@ from looms.commands.moments import age
 from looms.commands.plain import plain
 from looms.commands.record_view import decided, record_title
 from looms.commands.replay_view import differing
-from looms.commands.run_view import heading, tree
+from looms.commands.run_view import heading, states, tree
 from looms.commands.styles import QUIET, title
 from looms.commands.texts import json_line, word
 from looms.reducers.views import Replay
@@ -20,18 +20,17 @@ def step_view(replay: Replay, now: int, width: int) -> RenderableType:
     return Group(heading(replay.after), event_view(replay, now, width), title("the run then"), then_view(replay), "")
 
 
-def event_view(replay: Replay, now: int, width: int) -> RenderableType:
-    """The record, what was decided because of it, and the difference that it made."""
+def event_view(replay: Replay, now: int, width: int, *, whole: bool = False) -> RenderableType:
+    """The record, what was decided because of it, and the difference that it made, or the whole state after it."""
     record = replay.record
     seq, at = Text(f"{replay.seq}", "bold"), Text(age(record.at, now), QUIET)
     payload = [json_line(plain(record.payload))] if record.payload else []
-    return Group(
-        Text("  ").join([seq, record_title(record), at]),
-        *payload,
-        *decided(record),
-        title(f"what {replay.seq} changed" if replay.before else "where it began"),
-        differing(replay.before, replay.after, width),
-    )
+    if whole:
+        shown = list(states(replay.after, width))
+    else:
+        began = title(f"what {replay.seq} changed" if replay.before else "where it began")
+        shown = [began, differing(replay.before, replay.after, width)]
+    return Group(Text("  ").join([seq, record_title(record), at]), *payload, *decided(record), *shown)
 
 
 def then_view(replay: Replay) -> RenderableType:

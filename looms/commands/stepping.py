@@ -10,10 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Footer, Input, Static
 
+from looms.commands.plain import plain
 from looms.commands.run_view import heading
 from looms.commands.step_view import event_view, then_view
 from looms.commands.styles import QUIET, REMOVED
-from looms.commands.texts import printable, word
+from looms.commands.texts import compact, printable, word
 from looms.reducers.errors import LoomsError
 from looms.run_reading import RunReading
 
@@ -45,7 +46,8 @@ class Stepper(App[None]):
         Binding("home", "first", "first"),
         Binding("end", "last", "last"),
         Binding("g", "ask('seq')", "go to"),
-        Binding("slash", "ask('type')", "find a type", key_display="/"),
+        Binding("slash", "ask('text')", "find", key_display="/"),
+        Binding("s", "whole", "whole state"),
         Binding("down,j", "scroll(1)", "scroll", show=False),
         Binding("up,k", "scroll(-1)", "scroll", show=False),
         Binding("escape", "leave", "leave", show=False),
@@ -62,6 +64,7 @@ class Stepper(App[None]):
         self._newest = newest
         self._asked = ""
         self._sought = ""
+        self._whole = False
 
     def compose(self) -> ComposeResult:
         yield Static(id="where")
@@ -97,11 +100,18 @@ class Stepper(App[None]):
         for pane in self.query(VerticalScroll):
             pane.scroll_relative(y=by, animate=False)
 
+    async def action_whole(self) -> None:
+        """Show the whole state instead of what changed, or what changed again."""
+        self._whole = not self._whole
+        await self._show()
+
     def action_ask(self, what: str) -> None:
-        """Ask for a seq, or for a type."""
+        """Ask for a seq, or for a text."""
         self._asked = what
         ask = self.query_one("#ask", Input)
-        ask.placeholder = f"a seq from {self._first} to {self._last}" if what == "seq" else "a type, or a part of one"
+        ask.placeholder = (
+            f"a seq from {self._first} to {self._last}" if what == "seq" else "a part of a type or of a payload"
+        )
         ask.value = "" if what == "seq" else self._sought
         ask.display = True
         ask.focus()
@@ -117,7 +127,7 @@ class Stepper(App[None]):
         given = answered.value.strip()
         if not given:
             return
-        if self._asked == "type":
+        if self._asked == "text":
             self._sought = given
             self._say(f"looking for {given}; Esc stops it")
             self.run_worker(self._find(given), exclusive=True)
@@ -127,13 +137,13 @@ class Stepper(App[None]):
             self._say(f"{given}: give a seq from {self._first} to {self._last}", wrong=True)
 
     async def _find(self, part: str) -> None:
-        """Go to the next event of a type."""
+        """Go to the next event that has a text in its type or in its payload, as they are shown."""
         try:
             async for record in self._handle.events(self.seq, to=self._last):
-                if part in record.type:
+                if part in record.type or part in compact(plain(record.payload)):
                     await self._go(record.seq)
                     return
-            self._say(f"no event of a type like {part} behind {self.seq}", wrong=True)
+            self._say(f"no event with {part} in its type or payload behind {self.seq}", wrong=True)
         except LoomsError as error:
             self._say(str(error), wrong=True)
 
@@ -157,7 +167,9 @@ class Stepper(App[None]):
             return  # somebody was quicker
         now = time.time_ns() // 1_000_000
         self.query_one("#where", Static).update(heading(replay.after, f"of {self._first} to {self._last}"))
-        self.query_one("#record", Static).update(event_view(replay, now, max(pane.content_size.width, 20)))
+        self.query_one("#record", Static).update(
+            event_view(replay, now, max(pane.content_size.width, 20), whole=self._whole)
+        )
         self.query_one("#threads", Static).update(then_view(replay))
 
     def _look_for_more(self) -> None:
@@ -170,6 +182,7 @@ class Stepper(App[None]):
     def _ask_no_more(self) -> None:
         ask = self.query_one("#ask", Input)
         ask.display = False
+        ask.clear()
         self.set_focus(None)
 
     def _say(self, text: str, *, wrong: bool = False) -> None:

@@ -111,8 +111,34 @@ async def test_the_next_event_of_a_type_is_found(store: Path) -> None:
         assert "shop.packed" in shown(stepper, "#record")
         await pressed(pilot, "slash", "enter")  # the same once more
         assert stepper.seq == found
-        assert f"no event of a type like packed behind {found}" in shown(stepper, "#said")
+        assert f"no event with packed in its type or payload behind {found}" in shown(stepper, "#said")
         assert not stepper.query_one("#ask", Input).display
+
+
+async def test_the_next_event_with_a_text_in_its_payload_is_found(store: Path) -> None:
+    async with walking(store, "o1") as (stepper, pilot):
+        await pressed(pilot, "slash", *"note", "space", *"4", "enter")
+        assert '"note 4"' in shown(stepper, "#record")
+        assert stepper.seq == 5
+
+
+async def test_the_whole_state_is_shown_and_what_changed_again(store: Path) -> None:
+    async with walking(store, "o1", 3) as (stepper, pilot):
+        assert "what 3 changed" in shown(stepper, "#record")
+        await pressed(pilot, "s")
+        assert "what 3 changed" not in shown(stepper, "#record")
+        assert '"note 1"' in shown(stepper, "#record")
+        await pressed(pilot, "right")
+        assert '"note 1"' in shown(stepper, "#record")
+        await pressed(pilot, "s")
+        assert "what 4 changed" in shown(stepper, "#record")
+
+
+async def test_what_was_typed_does_not_stay_in_the_entry(store: Path) -> None:
+    async with walking(store, "o1") as (stepper, pilot):
+        for keys in (["g", "4", "enter"], ["g", "4", "escape"], ["g", "x", "enter"]):
+            await pressed(pilot, *keys)
+            assert stepper.query_one("#ask", Input).value == ""
 
 
 async def test_a_walk_that_is_not_limited_goes_on_with_what_comes(store: Path, tmp_path: Path) -> None:
