@@ -83,7 +83,8 @@ from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
 from looms.snapshots.sizes import Sizes, TableSize
 from looms.summaries import Commit, Exported, Imported, RunSummary, Snapshot, Turn
-from looms.sync import open, open_reader
+from looms.sync import open as open
+from looms.sync import open_reader
 from looms.sync.reader import SyncReader
 from looms.sync.run import SyncRun, SyncRunReading
 from looms.sync.runtime import SyncRuntime
@@ -93,6 +94,7 @@ MINUTE = 60
 HOUR = 3_600
 DAY = 86_400
 
+# Not `open`: `from looms import *` must not take the builtin's place. It is called as `looms.open`.
 __all__ = [
     "DAY",
     "HOUR",
@@ -190,7 +192,6 @@ __all__ = [
     "emit",
     "fail",
     "invoke",
-    "open",
     "open_reader",
     "publish",
     "repair",

@@ -100,3 +100,18 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     if get_origin(annotation) in (Union, types.UnionType):
         return get_args(annotation)
     return (annotation,)
+
+
+def check_plain(function: Callable[..., Any], where: str) -> None:
+    """Refuse what is no plain function where one is called without waiting for it.
+
+    Raises:
+        ModuleError: it is none, or an async or a generator function.
+    """
+    if not callable(function):
+        raise ModuleError(f"{where}: {function!r} is not a function")
+    runs = called(function)
+    if inspect.iscoroutinefunction(runs) or inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs):
+        raise ModuleError(
+            f"{where}: it should be a plain function, so that it can be replayed; I/O belongs in an effect"
+        )

@@ -1,13 +1,12 @@
 """Definitions: what can be started or spawned, and the functions that only read."""
 
-import inspect
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from looms.reducers.annotations import NOTHING_SAID, called, handled, parameters
+from looms.reducers.annotations import NOTHING_SAID, check_plain, handled, parameters
 from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event, checked_version, event_type
@@ -170,13 +169,7 @@ def _second_parameter(function: Callable[..., Any], where: str) -> tuple[bool, A
     Raises:
         ModuleError: it is not a plain function of a state, an event and perhaps a context.
     """
-    if not callable(function):
-        raise ModuleError(f"{where}: {function!r} is not a function")
-    runs = called(function)
-    if inspect.iscoroutinefunction(runs) or inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs):
-        raise ModuleError(
-            f"{where}: it should be a plain function, so that it can be replayed; I/O belongs in an effect"
-        )
+    check_plain(function, where)
     given = parameters(function, where)
     if len(given) not in (2, 3) or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given):
         raise ModuleError(f"{where}: it should take (state, event) or (state, event, ctx)")

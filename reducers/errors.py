@@ -70,5 +70,12 @@ class ReducerError(LoomsError):
 
 def closest(name: str, known: Iterable[str]) -> str:
     """A hint that names the known name closest to ``name``: ``"; did you mean 'x'?"``, or nothing."""
-    found = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    near = [one for one in names if _last(one) == name] or get_close_matches(name, names, n=3, cutoff=0.75)
+    # Names of one module begin alike: what is behind that must be close as well.
+    found = [one for one in near if get_close_matches(_last(name), [_last(one)], cutoff=0.6)]
     return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
-from looms.reducers.annotations import NOTHING_SAID
+from looms.reducers.annotations import NOTHING_SAID, check_plain
 from looms.reducers.definitions import Definition, Projection
 from looms.reducers.effects import Effect, Retry
 from looms.reducers.errors import ModuleError, closest
@@ -97,6 +97,7 @@ class Module:
             raise ModuleError(f"upcast of {full} to={to}: renamed={renamed!r}; give {{'old name': 'new name'}}")
 
         def decorate(function: Upcast) -> Upcast:
+            check_plain(function, f"upcast of {full} to={to}")
             kind.add_upcast(to, function, fields)
             return function
 

@@ -190,7 +190,7 @@ def _is_running(signed: Signed) -> bool:
 def _in_use(folder: str, signed: Signed) -> StoreInUse:
     pid, host = signed.pid, signed.host
     if pid == os.getpid() and host == socket.gethostname():
-        who = f"by this process (pid {pid} on {host})"
+        who = f"by this process (pid {pid} on {host}), which has opened it already and not closed it"
     elif pid is None:
         who = "by a process that did not say which it is"
     else:

@@ -4,7 +4,6 @@ import hashlib
 import sys
 import traceback
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from looms.commands.settings import UsageError
+from looms.reducers.errors import closest
 from looms.reducers.modules import Module
 
 
@@ -55,7 +55,7 @@ def _imported(name: str, app: str) -> ModuleType:
             here = [file.stem for file in Path.cwd().glob("*.py")]
             raise UsageError(
                 f"app {app!r}: there is no module {error.name!r} in this folder or on PYTHONPATH"
-                f"{_closest(error.name, here)}"
+                f"{closest(error.name, here)}"
             ) from error
         raise UsageError(_failed(app, error)) from error
     except (Exception, SystemExit) as error:
@@ -81,7 +81,7 @@ def _attribute(module: ModuleType, attribute: str, app: str) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             known = [name for name in vars(module) if not name.startswith("_")]
-            raise UsageError(f"app {app!r}: {module.__name__} has no {attribute!r}{_closest(attribute, known)}")
+            raise UsageError(f"app {app!r}: {module.__name__} has no {attribute!r}{closest(attribute, known)}")
         found = getattr(found, part)
     return found
 
@@ -93,8 +93,3 @@ def _modules(found: Any, app: str) -> list[Module]:
         kind = type(found).__name__
         raise UsageError(f"app {app!r}: that is a {kind}; it should be a list of modules, such as [payments, orders]")
     return list(found)
-
-
-def _closest(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -8,6 +8,7 @@ is still in the process it was opened in. For the third, one thread waits for th
 
 import os
 import threading
+import warnings
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
@@ -50,6 +51,7 @@ class Loop:
         self._process = os.getpid()
         self._handing_over = 0
         self._open = True
+        self._warned = False
         self._changed = threading.Condition()
         self._opened: Future[BlockingPortal] = Future()
         self._ended: Future[None] = Future()
@@ -125,6 +127,12 @@ class Loop:
         self._thread.join()
         self._ended.result()
 
+    def warn_if_open(self, source: object) -> None:
+        """Warn that whoever held this has let it go unclosed; once."""
+        if self._open and not self._warned and os.getpid() == self._process:
+            self._warned = True
+            warnings.warn(f"{self._name} was not closed", ResourceWarning, stacklevel=3, source=source)
+
     def _run(self, context: AbstractAsyncContextManager[Any], backend: Backend) -> None:
         try:
             anyio.run(self._serve, context, backend=backend)
@@ -184,4 +192,5 @@ def _close_at_the_end() -> None:
     threading.main_thread().join()
     with ExitStack() as stack:
         for loop in list(_left_open):
+            loop.warn_if_open(loop)
             stack.callback(loop.close)

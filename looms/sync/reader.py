@@ -34,6 +34,11 @@ class SyncReader:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        # Its handles may be in use still, so it stays open until the end of the main thread.
+        if (loop := getattr(self, "_loop", None)) is not None:
+            loop.warn_if_open(self)
+
     def close(self) -> None:
         """Close it; nobody else notices. Whoever still waits gets ``RuntimeClosed``; a second time is harmless."""
         self._loop.close()

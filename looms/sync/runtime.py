@@ -46,6 +46,11 @@ class SyncRuntime:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        # Its handles may be in use still, so it stays open until the end of the main thread.
+        if (loop := getattr(self, "_loop", None)) is not None:
+            loop.warn_if_open(self)
+
     def close(self) -> None:
         """Stop serving: handlers are cancelled and stay outstanding; what was acknowledged is on disk.
 

@@ -147,3 +147,31 @@ if child == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), run.signal(Paid(1)).seq)
 """
     assert ran(code, path) == ("True\nTrue\nTrue\n2\n0 2\n", "", 0)
+
+
+def test_what_is_let_go_unclosed_is_told_and_closed_at_the_end(tmp_path: Path) -> None:
+    program = tmp_path / "forgetful.py"
+    program.write_text(
+        "import gc, looms\n"
+        "builtin = open\n"
+        "from looms import *\n"
+        "assert open is builtin\n"
+        "module = Module('m')\n"
+        "looms.open('a.looms', modules=[module])\n"
+        "gc.collect()\n"
+        "try:\n"
+        "    looms.open('a.looms', modules=[module])\n"
+        "except StoreInUse as error:\n"
+        "    print(error)\n"
+        "kept = looms.open('b.looms', modules=[module])\n"
+        "with looms.open('c.looms', modules=[module]):\n"
+        "    pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "default", program], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=True
+    )
+    assert "by this process (pid" in done.stdout
+    assert "which has opened it already and not closed it" in done.stdout
+    assert done.stderr.count("ResourceWarning: the runtime on a.looms was not closed") == 1
+    assert done.stderr.count("ResourceWarning: the runtime on b.looms was not closed") == 1
+    assert "c.looms" not in done.stderr

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from looms.reducers.errors import ModuleError
+from looms.reducers.errors import ModuleError, closest
 from looms.reducers.events import Event, event_type
 from looms.reducers.modules import Module
 from looms.reducers.state import State
@@ -177,3 +177,32 @@ def test_an_upcast_is_of_an_event_and_a_version_that_there_are() -> None:
         module.upcast("paid", to=2)(dict)
 
     refused(twice, "upcast of desk.paid to=2", "declared already")
+
+
+def test_an_upcast_that_would_have_to_be_awaited_is_refused() -> None:
+    made = Module("made")
+
+    @made.event("noted", version=2)
+    class Noted(Event):
+        text: str
+
+    async def later(payload: dict[str, Any]) -> dict[str, Any]:
+        return payload
+
+    def some(payload: dict[str, Any]) -> Any:
+        yield payload
+
+    for wrong in (later, some):
+        with pytest.raises(ModuleError, match=r"upcast of made\.noted to=2: it should be a plain function"):
+            made.upcast("noted", to=2)(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ModuleError, match=r"upcast of made\.noted to=2: 7 is not a function"):
+        made.upcast("noted", to=2)(7)  # type: ignore[arg-type]
+
+
+def test_a_hint_is_close_or_absent() -> None:
+    known = ["shop.approved", "shop.packed", "orders.order"]
+    assert closest("shop.aproved", known) == "; did you mean 'shop.approved'?"
+    assert closest("approved", known) == "; did you mean 'shop.approved'?"
+    assert closest("order", known) == "; did you mean 'orders.order'?"
+    for far in ("shop.x", "shop.failed", "shop.sold", "orders.refund", "", "."):
+        assert closest(far, known) == ""
