@@ -20,7 +20,7 @@ from looms.actors.publishing import Publication, Published
 from looms.actors.requests import ImportRuns
 from looms.actors.retiring import delete as delete_ended
 from looms.actors.run_ids import new_run_id
-from looms.actors.starting import Beginning
+from looms.actors.starting import Beginning, Begun
 from looms.actors.thinning import LIMIT, thin
 from looms.actors.turns import refusal, resume, take_turn
 from looms.reducers.definitions import Definition
@@ -72,8 +72,8 @@ class Service:
         self._host = host
         self._request = request
 
-    def start(self, definition: Definition[Any, Any, Any], input: Any, run_id: str | None, exists: str) -> Call[str]:
-        """Ask for a run to be started; the answer is its id.
+    def start(self, definition: Definition[Any, Any, Any], input: Any, run_id: str | None, exists: str) -> Call[Begun]:
+        """Ask for a run to be started.
 
         Raises:
             ModuleError: the definition is of no module here.
@@ -88,7 +88,7 @@ class Service:
             raise InvalidInput(f"exists={exists!r}; give 'error' or 'return'")
         data, _ = definition.pack_input(input)
         id = new_run_id(self._host.clock.now()) if run_id is None else checked_id(run_id, "run id")
-        call: Call[str] = Call(self._request)
+        call: Call[Begun] = Call(self._request)
         self._host.committer.add(Beginning(definition.name, data, id, call, exists == "return"))
         return call
 

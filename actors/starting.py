@@ -14,6 +14,13 @@ from looms.snapshots import heads
 from looms.snapshots.rows import Head
 
 
+class Begun(msgspec.Struct, frozen=True):
+    """What became of a start: the run's id, and whether it was there already."""
+
+    run_id: str
+    existed: bool = False
+
+
 class Beginning(msgspec.Struct, frozen=True):
     """A job: begin a run, in a commit with all that follows from its start.
 
@@ -29,7 +36,7 @@ class Beginning(msgspec.Struct, frozen=True):
     definition: str
     input: bytes
     run_id: str
-    call: Call[str]
+    call: Call[Begun]
     exists_ok: bool = False
     urgent: bool = False
 
@@ -38,7 +45,7 @@ class Beginning(msgspec.Struct, frozen=True):
         there = group.cell(self.run_id)
         if there is not None:
             if self.exists_ok and there.head.definition == self.definition:
-                group.answer(self.call, self.run_id)
+                group.answer(self.call, Begun(self.run_id, existed=True))
             else:
                 group.refuse(
                     self.call,
@@ -53,7 +60,7 @@ class Beginning(msgspec.Struct, frozen=True):
             return
         for kept in take_for_new(group, self.run_id):
             take_turn(group, cell, [Posted(kept)])
-        group.answer(self.call, self.run_id)
+        group.answer(self.call, Begun(self.run_id))
 
     def refuse(self, error: BaseException) -> None:
         """Tell whoever asked for it."""

@@ -42,6 +42,7 @@ from looms.actors.requests import (
 from looms.actors.requests_served import ask, serve_one
 from looms.actors.service import Deleted, Receipt, Service, Thinned
 from looms.actors.serving import serve
+from looms.actors.starting import Begun
 from looms.reducers.errors import LoomsError, ModuleError
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
@@ -84,9 +85,9 @@ class Driver:
         """The answer to a request, as plain data."""
         return await self._ask(request)
 
-    async def start(self, definition: str, input: bytes, *, run_id: str | None = None, exists: str = "error") -> str:
-        """Start a run; returns its id."""
-        return str(await self._ask(StartRun(definition, input, run_id, exists)))
+    async def start(self, definition: str, input: bytes, *, run_id: str | None = None, exists: str = "error") -> Begun:
+        """Start a run."""
+        return msgspec.convert(await self._ask(StartRun(definition, input, run_id, exists)), Begun)
 
     async def signal(
         self, run_id: str, type: str, payload: bytes, *, key: str | None = None, retain: float | None = None

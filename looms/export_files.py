@@ -1,11 +1,13 @@
 """Files of exported runs: written whole or not at all, and never over one that is there."""
 
+import fcntl
 import gzip
 import hashlib
 import io
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self, cast
@@ -37,11 +39,11 @@ class ExportFile:
         if isinstance(target, str | os.PathLike):
             self._path = checked_target(target)
             self._part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
-            self._stack.callback(self._part.unlink, missing_ok=True)
-            try:
-                self._raw = self._stack.enter_context(self._part.open("wb"))
-            except OSError as error:  # what it is called for the moment is nobody's affair
-                raise type(error)(error.errno, error.strerror, str(self._path)) from None
+            with _of_file(self._path):
+                remove_dead_parts(self._path)
+                self._raw = self._stack.enter_context(self._part.open("xb"))
+                self._stack.callback(self._part.unlink, missing_ok=True)
+                fcntl.flock(self._raw, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as long as it is there, somebody is at it
             self._out: IO[bytes] = self._raw
             if self._path.suffix == ".gz":
                 compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=6, mtime=0)
@@ -56,13 +58,15 @@ class ExportFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        with suppress(OSError) if error is not None else nullcontext():  # that it is full has been told
+            self._stack.close()
 
     def write(self, lines: Sequence[bytes]) -> None:
         """Write lines, each with its end."""
         data = b"".join(lines)
         self._digest.update(data)
-        self._out.write(data)
+        with _of_file(self._path):
+            self._out.write(data)
 
     def finish(self, runs: int, records: int) -> None:
         """Write the last line; a file is on disk under its name when this returns.
@@ -70,13 +74,14 @@ class ExportFile:
         Raises:
             InvalidInput: there is a file of that name by now.
         """
-        self._out.write(line(End(runs, records, self._digest.hexdigest())) + b"\n")
-        if self._out is not self._raw:
-            self._out.close()
-        self._raw.flush()
-        if self._path is None:
-            return
-        os.fsync(self._raw.fileno())
+        with _of_file(self._path):
+            self._out.write(line(End(runs, records, self._digest.hexdigest())) + b"\n")
+            if self._out is not self._raw:
+                self._out.close()
+            self._raw.flush()
+            if self._path is None:
+                return
+            os.fsync(self._raw.fileno())
         try:
             os.link(self._part, self._path)  # unlike a renaming, it refuses to put another file away
         except FileExistsError:
@@ -85,6 +90,38 @@ class ExportFile:
             checked_target(self._path)
             self._part.rename(self._path)  # a disk without links
         _sync_folder(self._path.parent)
+
+
+@contextmanager
+def _of_file(path: Path | None) -> Iterator[None]:
+    """Tell of a file by the name that it was asked for: what it is called for the moment is nobody's affair."""
+    try:
+        yield
+    except OSError as error:
+        if path is None or error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def remove_dead_parts(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote a file of this name."""
+    named = re.compile(re.escape(path.name) + r"\.([0-9]{1,10})\.part")
+    for found in [one for one in path.parent.iterdir() if named.fullmatch(one.name)]:
+        with suppress(OSError), found.open("rb") as part:  # another one may be removing it
+            fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            pid = int(found.name.split(".")[-2])
+            if pid == os.getpid() or not _is_running(pid):
+                found.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def checked_target(target: str | os.PathLike[str]) -> Path:
@@ -145,3 +182,14 @@ class _Unzipped(io.RawIOBase):
         self._file.close()
         self._raw.close()
         super().close()
+
+    @property
+    def position(self) -> int:
+        """How much of the compressed file was read."""
+        return self._raw.tell()
+
+
+def position(file: IO[bytes]) -> int:
+    """How much of a file from ``opened`` was read, compressed or not."""
+    raw = getattr(file, "raw", None)
+    return raw.position if isinstance(raw, _Unzipped) else file.tell()

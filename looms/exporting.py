@@ -16,6 +16,7 @@ from anyio import lowlevel
 
 from looms.actors.jobs import unknown
 from looms.export_files import ExportFile, Target
+from looms.listing import unknown_definition
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.exact_json import as_json
 from looms.reducers.forks import before_it_came
@@ -296,6 +297,9 @@ async def export(
     source: Source, target: Target, wanted: Chosen, at: int, progress: Callable[[Exported], None] | None
 ) -> Exported:
     """Write runs to a file or a stream; see ``Reader.export_runs``."""
+    problem = None if wanted.definition is None else unknown_definition(source, wanted.definition)
+    if problem is not None:
+        raise InvalidInput(f"definition {problem}")
     return (await walked(source, target, Walk(wanted, at), progress)).done
 
 

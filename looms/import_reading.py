@@ -175,15 +175,15 @@ class Look:
         self._at_line: dict[object, int] = {}  # of the run that it is at: where its lines stand that are kept
         self.incomplete: set[int] = set()
 
-    def pages(self, size: int) -> Iterator[list[str]]:
-        """Look at so many lines at a time; gives the ids of the runs that were whole in them.
+    def pages(self, size: int) -> Iterator[list[tuple[str, int]]]:
+        """Look at so many lines at a time; gives the runs that were whole in them, each with the number of its line.
 
         Raises:
             StoreFormatError: something in it is not what a run could have; the message has the file and the line.
         """
         found = iter(self._lines)
         while True:
-            whole: list[str] = []
+            whole: list[tuple[str, int]] = []
             lines = 0
             for one in islice(found, size):
                 lines += 1
@@ -195,7 +195,7 @@ class Look:
                 return
             yield whole
 
-    def _at(self, found: Found, whole: list[str]) -> None:
+    def _at(self, found: Found, whole: list[tuple[str, int]]) -> None:
         match found:
             case RunLine():
                 self._at_line = {found: self._lines.number}
@@ -215,7 +215,7 @@ class Look:
                 self._rebuilt = None
             case None if self._rebuilt is not None:
                 self._rebuilt.finish()
-                whole.append(self._rebuilt.line.run_id)
+                whole.append((self._rebuilt.line.run_id, self._at_line[self._rebuilt.line]))
                 self._rebuilt = None
 
 

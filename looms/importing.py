@@ -10,22 +10,25 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, suppress
-from typing import Any, Literal, TypeAlias
+from itertools import islice
+from typing import IO, Any, Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
 import msgspec
 
+from looms.actors.errors import RunExists
 from looms.actors.importing import Imported as Answer
 from looms.actors.requests import DropImport, ImportRuns, Request, RunPart
 from looms.actors.retained import Kept
-from looms.actors.starting import exists
-from looms.export_files import Target, opened
+from looms.export_files import Target, opened, position
+from looms.import_ids import Ids
 from looms.import_reading import Item, Lines, Look, Record
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.ids import checked_id
 from looms.reducers.portable import EffectLine, KeptLine, MessageLine, RunLine
 from looms.snapshots import heads
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.view import View
 from looms.summaries import Imported
 
@@ -91,6 +94,11 @@ class Import:
         ask: takes a request to the host.
         view: gives a look at the store.
         progress: is told how far it is.
+        looking: is told how much of the file was looked at, in bytes.
+
+    Attributes:
+        runs: how many runs there are to import, once all of the file was looked at.
+        done: how far it is.
     """
 
     def __init__(
@@ -99,12 +107,15 @@ class Import:
         ask: Asking,
         view: Callable[[], View],
         progress: Callable[[Imported], None] | None,
+        looking: Callable[[int], None] | None = None,
     ) -> None:
         self._wanted = wanted
         self._ask = ask
         self._view = view
         self._progress = progress
-        self._done = Imported(0, 0)
+        self._looking = looking
+        self.runs: int | None = None
+        self.done = Imported(0, 0)
 
     async def run(self, source: Target) -> Imported:
         """Import a file, or what a stream holds.
@@ -117,29 +128,42 @@ class Import:
         with ExitStack() as stack:
             path, name = await anyio.to_thread.run_sync(_placed, source, stack)
             with opened(path) as file:
-                incomplete = await self._look(Lines(file, name))
+                incomplete, twice = await self._look(Lines(file, name), file)
+            if twice is not None:
+                raise await anyio.to_thread.run_sync(_held_twice, path, name, twice)
             with opened(path) as file:
                 await self._bring(requests(Lines(file, name), self._wanted, incomplete))
-        return self._done
+        return self.done
 
-    async def _look(self, lines: Lines) -> set[int]:
-        """Look at all of it, and write nothing; returns which of its runs are not whole."""
+    async def _look(self, lines: Lines, file: IO[bytes]) -> tuple[set[int], tuple[int, int] | None]:
+        """Look at all of it, and write nothing.
+
+        Returns which of its runs are not whole, and the lines of two runs that would have one id.
+        """
         look = Look(lines)
         pages = look.pages(LINES)
-        unseen = set(self._wanted.rename)
+        unseen, ids = set(self._wanted.rename), Ids()
         while (whole := await anyio.to_thread.run_sync(next, pages, None)) is not None:
-            self._check_ids(whole)
-            unseen.difference_update(whole)
+            self._check_ids(whole, ids)
+            unseen.difference_update(id for id, _ in whole)
+            if self._looking is not None:
+                self._looking(position(file))
         if unseen:
             raise InvalidInput(f"rename: {min(unseen)!r} is the id of no run in the file")
-        return look.incomplete
+        self.runs = len(ids)
+        return look.incomplete, await anyio.to_thread.run_sync(ids.twice)
 
-    def _check_ids(self, ids: list[str]) -> None:
+    def _check_ids(self, whole: list[tuple[str, int]], ids: Ids) -> None:
         with self._view() as view:
-            for id in ids:
-                there = heads.find(view, self._wanted.id(id))
+            for old, line in whole:
+                new = old if self._wanted.new_id is not None else self._wanted.id(old)
+                ids.add(new, line)
+                there = heads.find(view, new) if self._wanted.new_id is None else None
                 if there is not None and self._wanted.on_conflict == "error":
-                    raise exists(there, ", or pass on_conflict='skip' to leave it out")
+                    raise RunExists(
+                        f"run {new} exists: a {there.definition}, {there.status}; import it under another id (rename, "
+                        "prefix, new_ids), or pass on_conflict='skip' to leave out what is there"
+                    )
 
     async def _bring(self, made: Iterator[ImportRuns]) -> None:
         going_on: int | None = None
@@ -149,24 +173,25 @@ class Import:
                 if parts and parts[0].line is None and going_on is None:
                     parts = parts[1:]  # of a run that is left out
                 request = msgspec.structs.replace(request, parts=parts, going_on=going_on)
-                answer = msgspec.convert(await self._ask(request), Answer)
+                with anyio.CancelScope(shield=True):  # whoever stops it is told what is there
+                    answer = msgspec.convert(await self._ask(request), Answer)
                 going_on = answer.going_on
                 self._note(request, answer)
         except BaseException as error:
             if going_on is not None:
                 with anyio.CancelScope(shield=True), suppress(LoomsError):
                     await self._ask(DropImport(going_on))  # a host that is gone removes it at its next start
-            if isinstance(error, LoomsError) and self._done.runs:
-                error.add_note(f"{self._done.runs} runs were imported before that, and are there")
+            if isinstance(error, LoomsError) and self.done.runs:
+                error.add_note(f"{self.done.runs} runs were imported before that, and are there")
             raise
 
     def _note(self, request: ImportRuns, answer: Answer) -> None:
         skipped = set(answer.skipped)
         records = sum(len(part.records) for part in request.parts if part.line is None or part.run_id not in skipped)
-        done = self._done
-        self._done = Imported(done.runs + answer.runs, done.records + records, (*done.skipped, *answer.skipped))
+        done = self.done
+        self.done = Imported(done.runs + answer.runs, done.records + records, (*done.skipped, *answer.skipped))
         if self._progress is not None:
-            self._progress(self._done)
+            self._progress(self.done)
 
 
 def requests(lines: Lines, wanted: Wanted, incomplete: set[int]) -> Iterator[ImportRuns]:
@@ -206,6 +231,16 @@ def requests(lines: Lines, wanted: Wanted, incomplete: set[int]) -> Iterator[Imp
             records = size = 0
     if parts or kept or publications:
         yield ImportRuns(parts, None, wanted.effects == "hold", wanted.on_conflict == "skip", kept, publications)
+
+
+def _held_twice(path: str | os.PathLike[str], name: str, lines: tuple[int, int]) -> StoreFormatError:
+    """The error that two runs of a file would have one id."""
+    with opened(path) as file:
+        first = next(islice(file, lines[0] - 1, None))
+        second = next(islice(file, lines[1] - lines[0] - 1, None))
+    ids = [msgspec.json.decode(line, type=RunLine).run_id for line in (first, second)]
+    what = f"run {ids[0]!r} twice" if ids[0] == ids[1] else f"runs {ids[0]!r} and {ids[1]!r} that would get one id"
+    return StoreFormatError(f"{name}, line {lines[1]}: the file holds {what}; the first is in line {lines[0]}")
 
 
 def _placed(source: Target, stack: ExitStack) -> tuple[str | os.PathLike[str], str]:

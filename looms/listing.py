@@ -56,6 +56,13 @@ def list_runs(
     return Pages(read)
 
 
+def unknown_definition(source: Source, name: str) -> str | None:
+    """What is wrong with the name of a definition that neither a run nor today's code has; None where one has it."""
+    with source.view() as view:
+        known = {*heads.definition_names(view), *(source.code.definitions if source.code is not None else ())}
+    return None if name in known else f"{name!r}: neither a run nor a module has it{closest(name, known)}"
+
+
 def find_run(source: Source, run_id: str) -> RunSummary:
     """A run as a list has it.
 

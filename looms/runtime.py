@@ -162,7 +162,7 @@ class Runtime:
             ReducerError: the code raised; there is no such run.
         """
         started = self._service().start(definition, input, run_id, exists)
-        return Run(self, await started.result())
+        return Run(self, (await started.result()).run_id)
 
     def run(self, run_id: str) -> Run[Any, Any]:
         """The handle of a run, without looking whether it exists.

@@ -19,7 +19,9 @@ RunsArgument = Annotated[
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write here; .gz at its end compresses it. Else to stdout."),
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Write here; .gz at its end compresses it. To stdout without, or with -."
+    ),
 ]
 
 
@@ -34,7 +36,10 @@ async def export(
     if run and (definition or status):
         raise UsageError("runs, or --definition and --status; not both")
     ids = [session.id(one) for one in run] if run else None
+    if str(output) == "-":
+        output = None
     async with session.reader() as reader:
+        session.check_definition(reader, definition)
         total = len(ids) if ids else await _count(session, reader, definition, status)
         mixed = output is None and session.out.live  # lines and a bar on one terminal
         with nullcontext() if mixed else Bar(session.out, "exporting", total) as bar:
@@ -70,7 +75,8 @@ async def _count(session: Session, reader: Reader, definition: str | None, statu
 def _tell(session: Session, output: Path, done: Exported) -> None:
     size = output.stat().st_size
     if session.out.json:
-        session.out.line({"file": str(output), "runs": done.runs, "records": done.records, "bytes": size})
+        told = {"file": str(output), "runs": done.runs, "records": done.records, "bytes": size}
+        session.out.line({**told, "incomplete": done.incomplete})
     else:
         session.out.show(
             f"{counted(done.runs, 'run')} with {counted(done.records, 'record')} in {printable(str(output))}"

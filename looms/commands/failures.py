@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from looms.commands.settings import UsageError
-from looms.commands.texts import printable
+from looms.commands.texts import as_options, printable
 from looms.reducers.errors import LoomsError
 
 REFUSED = 1
@@ -73,7 +73,7 @@ def _failed(error: BaseException) -> int:
 
 def _message(error: BaseException) -> str:
     """The error's message; with the reason, where user code raised and the message does not have it."""
-    message = str(error) or type(error).__name__
+    message = as_options("\n".join([str(error) or type(error).__name__, *getattr(error, "__notes__", ())]))
     cause = error.__cause__
     if cause is not None and not isinstance(cause, LoomsError) and str(cause) not in message:
         return f"{message} ({type(cause).__name__}: {cause})"

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import anyio
 import typer
 
 from looms import Imported
@@ -35,7 +36,11 @@ async def import_(
     session: Session,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What was exported; - reads it from stdin.")],
     rename: Annotated[
-        list[str] | None, typer.Option(metavar="OLD=NEW", help="Give the run OLD the id NEW; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="OLD=NEW",
+            help='Give the run OLD the id NEW; may be repeated. An OLD with a = in it: --quoted, "OLD"="NEW".',
+        ),
     ] = None,
     run_id_prefix: Annotated[str, typer.Option(metavar="TEXT", help="Put this before the ids of the others.")] = "",
     new_ids: Annotated[bool, typer.Option("--new-ids", help="Give all of them new ids.")] = False,
@@ -60,9 +65,35 @@ async def import_(
     if isinstance(source, Path):
         source.open("rb").close()  # before a store is made
     async with session.driver(new=True, tends=True) as driver, session.reader() as reader:
-        with Bar(session.out, "importing") as bar:
-            done = await Import(wanted, driver.ask, reader.view, lambda done: bar.reach(done.runs)).run(source)
+        size = file.stat().st_size if isinstance(source, Path) else None
+        with Bar(session.out, "checking", size) as bar:
+            work = Import(wanted, driver.ask, reader.view, lambda done: _show(bar, work, done), bar.reach)
+            try:
+                done = await work.run(source)
+            except anyio.get_cancelled_exc_class():
+                with bar.aside():
+                    session.out.note(_how_to_go_on(work, new_ids=new_ids))
+                raise
     _tell(session, done)
+
+
+def _show(bar: Bar, work: Import, done: Imported) -> None:
+    bar.begin("importing", work.runs)
+    bar.reach(done.runs + len(done.skipped))
+
+
+def _how_to_go_on(work: Import, *, new_ids: bool) -> str:
+    """What to say to whoever interrupts it."""
+    done, runs = work.done, work.runs
+    if runs is None:
+        return "stopped while the file was checked: nothing was imported"
+    left = runs - done.runs - len(done.skipped)
+    told = f"stopped: {counted(done.runs, 'run')} imported, {left:,} left"
+    if not done.runs:
+        return told
+    if new_ids:
+        return f"{told}; importing the file again would bring those a second time, under other ids"
+    return f"{told}; the same command with --on-conflict skip goes on"
 
 
 def _tell(session: Session, done: Imported) -> None:
@@ -76,8 +107,9 @@ def _tell(session: Session, done: Imported) -> None:
 def _renamed(session: Session, given: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for one in given:
-        old, equals, new = one.partition("=")
-        if not equals or not old or not new or old in names:
-            raise UsageError(f"--rename {one!r}; write OLD=NEW, once for each run")
-        names[session.id(old)] = session.id(new)
+        old, new = session.pair(one) or ("", "")
+        if not old or not new or old in names:
+            how = '"OLD"="NEW", both as JSON strings' if session.quoted else "OLD=NEW"
+            raise UsageError(f"--rename {one!r}; write {how}, once for each run")
+        names[old] = new
     return names

@@ -40,6 +40,11 @@ class Bar:
     ) -> None:
         self._hide()
 
+    def begin(self, doing: str, total: int | None) -> None:
+        """Go on with something else, unless it is that already."""
+        if self._progress.tasks[0].description != doing:
+            self._progress.update(self._task, description=doing, total=total, completed=0, said="")
+
     def advance(self, said: str) -> None:
         """One more is done; beside the bar stands what is said."""
         self._progress.update(self._task, advance=1, said=said)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import anyio
 import msgspec
 import typer
 
@@ -21,6 +22,7 @@ from looms.driving import Driver
 from looms.export_files import checked_target
 from looms.pruning import Old, Sparse, delete, find_old, find_spare, put_by, thin
 from looms.reducers.errors import LoomsError
+from looms.snapshots import heads
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -87,8 +89,11 @@ async def prune(
     now = time.time_ns() // 1_000_000
     before = None if finished_older is None else now - int(seconds(finished_older, "--finished-older") * 1_000)
     older = None if snapshots_older is None else now - int(seconds(snapshots_older, "--snapshots-older") * 1_000)
+    if str(archive) == "-":
+        raise UsageError("--archive -: an archive is a file; looms export writes to stdout")
     file = None if archive is None else _archive(archive, now)
     async with session.reader() as reader:
+        session.check_definition(reader, definition)
         old, spare = Old([], 0), Sparse([], 0, 0)
         if before is not None:
             old = await find_old(reader, before, definition)
@@ -104,17 +109,24 @@ async def prune(
 
 
 async def _let_go(session: Session, reader: Reader, plan: Plan) -> None:
-    numbers = plan.old.numbers
+    numbers, archived = plan.old.numbers, False
+    deleted = thinned = 0
     incomplete: tuple[str, ...] = ()
     with reader.view() as view:
         used = view.size()
-    if plan.archive is not None:
-        with Bar(session.out, "archiving", len(numbers)) as bar:
-            done, numbers = await put_by(reader, plan.old, plan.archive, plan.now, lambda done: bar.reach(done.runs))
-        incomplete = done.incomplete
-    async with session.driver(tends=True) as driver:
-        deleted = await _delete(session, driver, numbers) if numbers else 0
-        thinned = await _thin(session, driver, plan) if plan.spare.numbers else 0
+    try:
+        if plan.archive is not None:
+            with Bar(session.out, "archiving", len(numbers)) as bar:
+                done, numbers = await put_by(reader, plan.old, plan.archive, plan.now, lambda far: bar.reach(far.runs))
+            incomplete, archived = done.incomplete, True
+        async with session.driver(tends=True) as driver:
+            deleted = await _delete(session, driver, numbers) if numbers else 0
+            thinned = await _thin(session, driver, plan) if plan.spare.numbers else 0
+    except anyio.get_cancelled_exc_class():
+        with reader.view() as view:
+            left = sum(heads.head(view, number) is not None for number in numbers)
+        session.out.note(_how_to_go_on(plan, len(numbers) - left, left, archived=archived))
+        raise
     with reader.view() as view:
         freed = max(used - view.size(), 0)
     _tell(session, plan, deleted, thinned, freed)
@@ -142,6 +154,16 @@ async def _thin(session: Session, driver: Driver, plan: Plan) -> int:
             thinned += count
             bar.reach(thinned)
     return thinned
+
+
+def _how_to_go_on(plan: Plan, deleted: int, left: int, *, archived: bool) -> str:
+    """What to say to whoever interrupts it."""
+    told = f"stopped: {counted(deleted, 'run')} deleted, {left:,} left" if plan.before is not None else "stopped"
+    if plan.archive is None:
+        return f"{told}; the same command goes on"
+    if not archived:
+        return f"{told}; nothing is left of the archive, and the same command begins it again"
+    return f"{told}; all of them are in {printable(str(plan.archive))}, and the same command without --archive goes on"
 
 
 def _archive(path: Path, now: int) -> Path:

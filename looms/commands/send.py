@@ -31,9 +31,11 @@ async def start(
     async with session.driver(new=True) as driver:
         started = await driver.start(definition, given, run_id=wanted, exists=exists)
     if session.out.json:
-        session.out.line({"run_id": started})
+        session.out.line({"run_id": started.run_id, **({"existed": True} if started.existed else {})})
+    elif started.existed:
+        session.out.show(f"{named(started.run_id)} was there already: nothing was started")
     else:
-        session.out.show(f"started {named(started)}")
+        session.out.show(f"started {named(started.run_id)}")
 
 
 async def signal(

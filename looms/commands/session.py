@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property, partial
+from json import JSONDecoder
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from looms.commands.logs import log_to_stderr
 from looms.commands.output import Output, claim_stdout
 from looms.commands.settings import Settings, UsageError, settings
 from looms.driving import Driver, driver
+from looms.listing import unknown_definition
 from looms.reducers.modules import Module
 
 StoreOption = Annotated[
@@ -131,9 +133,38 @@ class Session:
         except msgspec.MsgspecError as error:
             raise UsageError(f"--quoted: {given!r} is no JSON string ({error}); write '\"a\\u0000b\"'") from error
 
+    @property
+    def quoted(self) -> bool:
+        """Whether ids are JSON strings."""
+        return self._shared.quoted
+
+    def pair(self, given: str) -> tuple[str, str] | None:
+        """Two runs' ids with a `=` between them, as they were meant; None where it is something else.
+
+        The first `=` is meant; where ids are quoted, the one behind the first of them.
+        """
+        if not self.quoted:
+            old, equals, new = given.partition("=")
+            return (old, new) if equals else None
+        try:
+            _, end = JSONDecoder().raw_decode(given)
+        except ValueError:
+            return None
+        return (self.id(given[:end]), self.id(given[end + 1 :])) if given[end : end + 1] == "=" else None
+
     def reader(self) -> Reader:
         """The store, for reading; also while a host is running, and without the application."""
         return Reader(self.store, modules=self.modules)
+
+    def check_definition(self, reader: Reader, name: str | None) -> None:
+        """Refuse a name that neither a run nor a module has: nothing would be found, and that said to be well.
+
+        Raises:
+            UsageError: it is so.
+        """
+        problem = None if name is None else unknown_definition(reader, name)
+        if problem is not None:
+            raise UsageError(f"--definition {problem}")
 
     def driver(self, *, new: bool = False, tends: bool = False) -> AbstractAsyncContextManager[Driver]:
         """The store, for driving its runs: through the running host, or as the host for a moment.

@@ -13,6 +13,22 @@ _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 _highlighter = JSONHighlighter()
 
 
+_OPTIONS = {
+    "pass exists='return'": "say --exists return",
+    "pass on_conflict='skip'": "say --on-conflict skip",
+    "(rename, prefix, new_ids)": "(--rename, --run-id-prefix, --new-ids)",
+    "choose another run_id": "choose another --run-id",
+    "or read with a Reader": "or only look",
+}
+
+
+def as_options(message: str) -> str:
+    """A message of the API in the words of the command line."""
+    for spoken, typed in _OPTIONS.items():
+        message = message.replace(spoken, typed)
+    return message
+
+
 def printable(text: str) -> str:
     """A text in which only what can be seen is left; the rest is written as in a Python literal."""
     return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)

@@ -21,8 +21,6 @@ from looms.commands.verify_file import VerifyFile
 from looms.commands.verify_view import Tally, differs, report
 from looms.commands.verify_workers import Answer, work_off
 from looms.listing import find_run
-from looms.reducers.errors import closest
-from looms.snapshots import heads
 
 RUNS = 64  # of a batch for a worker, at most
 RECORDS = 20_000  # of a batch, unless a single run has more
@@ -68,7 +66,7 @@ async def verify(
         return reader.runs(definition=definition, status=status)
 
     async with session.reader() as reader:
-        _check_definition(session, reader, definition)
+        session.check_definition(reader, definition)
         with VerifyFile(resume, session.store, sources(imported)) if resume else nullcontext() as file:
             total = len([1 async for _ in chosen(reader)]) if session.out.watched else None
             with Bar(session.out, "verifying", total) as bar:
@@ -135,20 +133,6 @@ class _Work:
             with self._bar.aside():
                 self._out.show(report(answer))
                 self._out.flush()
-
-
-def _check_definition(session: Session, reader: Reader, name: str | None) -> None:
-    """Refuse a name that no run and no module has: nothing would be verified, and that said to be well.
-
-    Raises:
-        UsageError: it is so.
-    """
-    if name is None:
-        return
-    with reader.view() as view:
-        known = {*heads.definition_names(view), *(one for module in session.modules for one in module.definitions)}
-    if name not in known:
-        raise UsageError(f"--definition {name}: neither a run nor a module has it{closest(name, known) or '.'}")
 
 
 async def _named(reader: Reader, ids: list[str]) -> AsyncIterator[RunSummary]:

@@ -58,7 +58,9 @@ def test_a_second_start_is_refused_or_is_the_same_run(driven: tuple[str | Path, 
     done = run(*driven, *again)
     assert (done.returncode, done.stdout) == (1, "")
     assert "o1" in done.stderr
-    assert lines(*driven, *again, "--exists", "return") == [{"run_id": "o1"}]
+    assert "say --exists return" in done.stderr
+    assert lines(*driven, *again, "--exists", "return") == [{"run_id": "o1", "existed": True}]
+    assert run(*driven, *again, "--exists", "return").stdout == "o1 was there already: nothing was started\n"
     assert len(lines(*driven, "events", "o1")) == 1
 
 
@@ -143,7 +145,7 @@ def test_a_run_is_forked(driven: tuple[str | Path, ...]) -> None:
     assert again["run_id"] not in ("o1", "f")
     refused = run(*driven, "fork", "o1", "--at", "1", "--run-id", "f")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "looms: run f exists: a shop.order, waiting; choose another run_id\n" in refused.stderr
+    assert "looms: run f exists: a shop.order, waiting; choose another --run-id\n" in refused.stderr
     assert lines(*driven, "retry", "f:3:0") == [{"run_id": "f", "effect_id": "f:3:0"}]
     (now,) = lines(*driven, "fork", "o1", "--at", "3", "--redispatch", "--run-id", "g")
     assert now["held"] == []

@@ -13,7 +13,7 @@ import looms
 from looms import Runtime, StoreFull
 from tests.commands.command import lines, run
 from tests.commands.shop import Noted, PlaceOrder, modules, order
-from tests.commands.test_driving import hosting
+from tests.commands.test_driving import APP, hosting
 from tests.looms.shop import MODULES, OPEN, Paid, till
 
 OVER = ("prune", "--finished-older", "0s")
@@ -48,7 +48,7 @@ def test_runs_that_are_over_go_and_it_is_told_what_that_freed(
 
 def letting_go(tended: tuple[str | Path, ...]) -> None:
     assert lines(*tended, *OVER, "--dry-run") == [{"runs": 10, "records": 30, "snapshots": 0, "dry_run": True}]
-    assert lines(*tended, *OVER, "--yes", "--definition", "shop.parcel")[0]["runs"] == 0
+    assert lines(*tended, *APP, *OVER, "--yes", "--definition", "shop.parcel")[0]["runs"] == 0
     assert len(ids(tended)) == 11
     (told,) = lines(*tended, *OVER, "--yes")
     assert told["runs"] == 10

@@ -28,7 +28,7 @@ async def main(store: str, name: str, calls: int, bare: bool) -> None:
     for n in range(calls):
         async with driver(store, () if bare else modules) as asks:
             if n % STARTS == 0:
-                run_id = await asks.start("works.desk", str(n).encode(), run_id=f"{name} {n}")
+                run_id = (await asks.start("works.desk", str(n).encode(), run_id=f"{name} {n}")).run_id
                 served = Served(run_id, 1, n)
             else:
                 receipt = await asks.signal(run_id, "works.asked", msgspec.json.encode(Asked(n, "fold")))

@@ -11,7 +11,6 @@ import pytest
 
 from looms import (
     InvalidInput,
-    LoomsError,
     Run,
     RunExists,
     RunSuspended,
@@ -197,7 +196,7 @@ async def test_an_id_that_is_taken_is_an_error_before_anything_is_written_or_lef
         done = await rt.import_runs(io.BytesIO(data), on_conflict="skip")
         assert (done.runs, done.records, done.skipped) == (2, 4, ("r2",))
         assert (await rt.run("r2").inspect()).seq == 1
-        with pytest.raises(LoomsError, match="twice"):
+        with pytest.raises(StoreFormatError, match=r"line 5: the file holds runs 'r0' and 'r1' .* one id; .* 2$"):
             await rt.import_runs(io.BytesIO(data), rename={"r0": "x", "r1": "x", "r2": "y"})
         with pytest.raises(UnknownRun):
             await rt.run("x").inspect()
