@@ -1,26 +1,27 @@
-"""What snapshots of a large state cost when little of it changes: `uv run python -m benchmarks.deltas`.
+"""What snapshots of a large state cost when little of it changes.
 
-Measured: the bytes of 1,000 snapshots of a 1 MB state of which each record changes one field, against full ones; and
-the time to find a difference in it, against encoding the whole.
+Budget: a 1 MB state, one field changed per record, 1,000 snapshots: bytes written for snapshots against full ones: at
+most 0.005.
+
+Measured: the bytes of the bodies of all snapshots, the full one at the beginning included, against as many times the
+full one; a snapshot at every record. The field is one of the state in the first figure, and one of one of 9,000 items
+in the second. Beside it: the whole store.
+
+Not measured: the time to find a difference (see `growth`).
 """
 
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
+import os
+from typing import Any
 
-import anyio
 import msgspec
 
-from looms import Event, Module, Reduced, Runtime, Started, State, replace
-from looms.reducers.codec import Codec, encode
-from looms.reducers.differences import difference
-from looms.reducers.places import place
+import looms
+from benchmarks.context import Context
+from benchmarks.figures import Figure, number
+from benchmarks.reporting import tracked
+from looms import Event, Module, Reduced, Started, State, replace
 
-ITEMS = 9_000
-SNAPSHOTS = 1_000
-
-module = Module("bench")
+module = Module("stocks")
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -30,7 +31,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Stock(State):
-    items: tuple[Item, ...] = tuple(Item(f"item-{n}", "n" * 80, n) for n in range(ITEMS))
+    items: tuple[Item, ...] = ()
     counted: int = 0
 
 
@@ -46,63 +47,46 @@ class Counted(Event):
 
 
 @module.reducer("stock", state=Stock)
-def stock(state: Stock, event: Started[None] | Priced | Counted) -> Reduced[Stock]:
+def stock(state: Stock, event: Started[int] | Priced | Counted) -> Reduced[Stock]:
+    """Started with a number of items, of some 110 bytes each."""
     match event:
+        case Started(input=count):
+            return Stock(tuple(Item(f"item-{n}", "n" * 80, n) for n in range(count)))
         case Priced(item=at, price=price):
             items = (*state.items[:at], replace(state.items[at], price=price), *state.items[at + 1 :])
             return replace(state, items=items)
         case Counted():
             return replace(state, counted=state.counted + 1)
-    return state
 
 
-async def stored(event: Callable[[int], Event]) -> tuple[int, int, int]:
-    """The bytes of all snapshots, of the first one, and of the store's file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bench.looms"
-        async with Runtime(path, modules=[module], snapshot_every=1, durability="relaxed") as runtime:
-            run = await runtime.start(stock, run_id="s1")
-            for n in range(SNAPSHOTS):
-                await run.signal(event(n))
-            sizes = [snapshot.bytes async for snapshot in run.snapshots()]
-        return sum(sizes), sizes[0], (path / "data.mdb").stat().st_blocks * 512
-
-
-def best(work: Callable[[], object], times: int = 20) -> float:
-    """Seconds that it took when it took least."""
-    taken = []
-    for _ in range(times):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
-    return min(taken)
-
-
-def main() -> None:
-    for name, event in (
-        ("one field of the state", lambda n: Counted()),
-        ("one field of one of 9,000 items", lambda n: Priced(item=n * 7 % ITEMS, price=n)),
-    ):
-        total, full, disk = anyio.run(stored, event)
-        print(
-            f"{name}: {SNAPSHOTS} snapshots of {full / 1e6:.2f} MB: {total / 1e6:.2f} MB, "
-            f"{total / (full * SNAPSHOTS):.4f} of full ones; the store has {disk / 1e6:.1f} MB"
+def deltas(context: Context) -> list[Figure]:
+    """Bytes of snapshots of a large state, against full ones."""
+    sizes, found = context.sizes, []
+    for what, items in (("one field of the state", False), ("one field of one item", True)):
+        stored = context.run(
+            snapshots, f"{what} changed", path=context.empty(), items=sizes.items, count=sizes.snapshots, priced=items
         )
-    state, where = Stock(), place(Stock)
-    codec: Codec[Stock] = Codec(Stock, "the benchmark")
-    item = replace(state.items[4_000], price=-1)
-    changed = {
-        "a field of the state": replace(state, counted=1),
-        "an item in the middle": replace(state, items=(*state.items[:4_000], item, *state.items[4_001:])),
-        "an item more in the middle": replace(state, items=(*state.items[:4_000], item, *state.items[4_000:])),
-    }
-    whole = best(lambda: encode(state))
-    exact = best(lambda: codec.pack_exactly(state), 3)
-    print(f"encoding the whole: {whole * 1e6:.0f} us; and checking that it comes back: {exact * 1e6:.0f} us")
-    for what, after in changed.items():
-        taken = best(lambda after=after: difference(state, after, where))  # type: ignore[misc]
-        print(f"difference, {what}: {taken * 1e6:.0f} us")
+        full, total = stored["full"], stored["total"]
+        found.append(
+            Figure(
+                benchmark="deltas",
+                what=f"bytes of snapshots, {what} of {sizes.items:,} items changed, against full ones",
+                value=total / (full * sizes.snapshots),
+                at_most=0.005,
+                detail=f"{sizes.snapshots:,} snapshots of {number(full / 1e6)} MB take {number(total / 1e6)} MB; "
+                f"the store has {number(stored['store'] / 1e6)} MB",
+            )
+        )
+    return found
 
 
-if __name__ == "__main__":
-    main()
+async def snapshots(path: str, items: int, count: int, priced: bool) -> dict[str, Any]:
+    """The bytes of all snapshots, of the first one, and of the store's file."""
+    async with looms.Runtime(path, modules=[module], snapshot_every=1, durability="relaxed") as runtime:
+        run = await runtime.start(stock, items, run_id="stock")
+        for n in tracked(range(count - 1), count):
+            await run.signal(Priced(item=n * 7 % items, price=n) if priced else Counted())
+        sizes = [snapshot.bytes async for snapshot in run.snapshots()]
+    if len(sizes) != count:
+        raise AssertionError(f"{len(sizes)} snapshots instead of {count}")
+    return {"total": sum(sizes), "full": sizes[0], "store": os.stat(f"{path}/data.mdb").st_blocks * 512}

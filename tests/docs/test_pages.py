@@ -17,6 +17,7 @@ PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.m
 
 NOT_RUN = {
     "README.md": ["continuous integration runs these two itself, in a fresh clone"],
+    "performance.md": ["it takes a while"],
 }
 """The reasons of all blocks that are not run."""
 

@@ -1,0 +1,221 @@
+"""Durable steps and signals: Looms beside DBOS on SQLite.
+
+Budget: DBOS on SQLite: steps a second over 100 concurrent workflows; signal to finished a second, 200 parked: 20 and
+100 times.
+
+Measured: 100 workflows at once, each of 20 steps that do nothing, one after the other, each recorded before the next:
+steps a second until all are finished. And 200 workflows that wait for a message: all are sent one, as fast as the
+sender can, until the last one's result is known. In Looms a step is an effect, whose attempt is on the disk before it
+runs.
+
+DBOS is given asynchronous workflows, the write-ahead log of SQLite in place of its rollback journal (which is faster
+and as durable, `synchronous=FULL`), and looks for notifications every 10 ms in place of every second.
+
+Not measured: steps that do something; a database server.
+"""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+import looms
+from benchmarks.application import start_all
+from benchmarks.context import Context
+from benchmarks.figures import Figure, ratio
+from benchmarks.reporting import progress
+from looms import Event, Module, ReduceContext, Reduced, Started, State, complete, invoke, replace, step, wait
+
+module = Module("steps")
+
+
+@module.event("stepped")
+class Stepped(Event):
+    n: int
+
+
+@module.event("told")
+class Told(Event):
+    text: str
+
+
+@module.effect("step")
+async def one_step(n: int, ctx: looms.EffectContext) -> Stepped:
+    return Stepped(n=n)
+
+
+class Flow(State):
+    done: int = 0
+    steps: int = 0
+
+
+@module.reducer("flow", state=Flow)
+def flow(state: Flow, event: Started[int] | Stepped) -> Reduced[Flow]:
+    """Started with how many steps it takes."""
+    match event:
+        case Started(input=steps):
+            return step(Flow(0, steps), invoke(one_step, 0))
+        case Stepped():
+            state = replace(state, done=state.done + 1)
+            return step(state, complete(state.done) if state.done == state.steps else invoke(one_step, state.done))
+
+
+@module.reducer("asker", state=Flow)
+def asker(state: Flow, event: Started[None] | Told, ctx: ReduceContext) -> Reduced[Flow]:
+    """Parks until it is told something, and is finished then."""
+    if isinstance(event, Told):
+        return step(state, complete(event.text))
+    return step(state, wait(Told))
+
+
+def durable_steps(context: Context) -> list[Figure]:
+    """Steps and signals a second, against DBOS."""
+    sizes, rounds = context.sizes, min(3, context.sizes.rounds)
+    steps = {"workflows": sizes.workflows, "steps": sizes.steps}
+    rates = context.rounds(
+        {
+            "DBOS": lambda: context.run(dbos_steps, "DBOS, steps", path=context.empty(), **steps),
+            "Looms": lambda: context.run(looms_steps, "Looms, steps", path=context.empty(), **steps),
+            "DBOS, signals": lambda: context.run(
+                dbos_signals, "DBOS, signals", path=context.empty(), count=sizes.answered
+            ),
+            "Looms, signals": lambda: context.run(
+                looms_signals, "Looms, signals", path=context.empty(), count=sizes.answered
+            ),
+        },
+        rounds,
+    )
+    return [
+        ratio(
+            "peers",
+            f"steps a second over {sizes.workflows} concurrent workflows, against DBOS",
+            rates["Looms"],
+            rates["DBOS"],
+            "/s",
+            at_least=20,
+            against="DBOS on SQLite",
+        ),
+        ratio(
+            "peers",
+            f"signal to finished a second, {sizes.answered} parked, against DBOS",
+            rates["Looms, signals"],
+            rates["DBOS, signals"],
+            "/s",
+            at_least=100,
+            against="DBOS on SQLite",
+        ),
+    ]
+
+
+async def looms_steps(path: str, workflows: int, steps: int) -> float:
+    """Steps a second."""
+    async with looms.Runtime(path, modules=[module]) as runtime:
+        begun = time.perf_counter()
+        async with anyio.create_task_group() as tasks:
+            for n in range(workflows):
+                tasks.start_soon(_whole, runtime, f"flow-{n}", steps)
+        taken = time.perf_counter() - begun
+    return workflows * steps / taken
+
+
+async def _whole(runtime: looms.Runtime, run_id: str, steps: int) -> None:
+    run = await runtime.start(flow, steps, run_id=run_id)
+    if await run.result() != steps:
+        raise AssertionError(f"{run_id} did not take its steps")
+
+
+async def looms_signals(path: str, count: int) -> float:
+    """Runs a second that are signalled and finish."""
+    async with looms.Runtime(path, modules=[module]) as runtime:
+        await start_all(runtime, asker, lambda n: f"asker-{n}", count)
+        runs = [runtime.run(f"asker-{n}") for n in range(count)]
+
+        async def tell(run: looms.Run[Any, Any]) -> None:
+            await run.signal(Told(text="go"))
+            if await run.result() != "go":
+                raise AssertionError(f"{run} did not hear it")
+
+        begun = time.perf_counter()
+        async with anyio.create_task_group() as tasks:
+            for run in runs:
+                tasks.start_soon(tell, run)
+        taken = time.perf_counter() - begun
+    return count / taken
+
+
+def _launched(path: str) -> Any:
+    """DBOS on a database of its own."""
+    from dbos import DBOS
+
+    file = Path(path) / "dbos.sqlite"
+    file.parent.mkdir(parents=True)
+    with sqlite3.connect(file) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+    DBOS(
+        config={
+            "name": "bench",
+            "system_database_url": f"sqlite:///{file}",
+            "log_level": "ERROR",
+            "run_admin_server": False,
+            "notification_listener_polling_interval_sec": 0.01,
+        }
+    )
+    return DBOS
+
+
+async def dbos_steps(path: str, workflows: int, steps: int) -> float:
+    """Steps a second."""
+    dbos = _launched(path)
+
+    async def step(n: int) -> int:
+        return n
+
+    durable = dbos.step()(step)
+
+    async def work(steps: int) -> int:
+        for n in range(steps):
+            await durable(n)
+        return steps
+
+    workflow = dbos.workflow()(work)
+    dbos.launch()
+    begun = time.perf_counter()
+    handles = [await dbos.start_workflow_async(workflow, steps) for _ in range(workflows)]
+    for n, handle in enumerate(handles):
+        progress(n, workflows)
+        if await handle.get_result() != steps:
+            raise AssertionError("DBOS did not take its steps")
+    taken = time.perf_counter() - begun
+    await anyio.to_thread.run_sync(dbos.destroy)
+    return workflows * steps / taken
+
+
+async def dbos_signals(path: str, count: int) -> float:
+    """Workflows a second that are signalled and finish."""
+    dbos = _launched(path)
+
+    async def ask() -> Any:
+        return await dbos.recv_async("go", timeout_seconds=600)
+
+    workflow = dbos.workflow()(ask)
+    dbos.launch()
+    handles = [await dbos.start_workflow_async(workflow) for _ in range(count)]
+    await anyio.sleep(3)  # all of them wait by then
+
+    async def tell(handle: Any) -> None:
+        await dbos.send_async(handle.workflow_id, "go", "go")
+
+    begun = time.perf_counter()
+    async with anyio.create_task_group() as tasks:
+        for handle in handles:
+            tasks.start_soon(tell, handle)
+    for n, handle in enumerate(handles):
+        progress(n, count)
+        if await handle.get_result(polling_interval_sec=0.01) != "go":
+            raise AssertionError("DBOS did not hear it")
+    taken = time.perf_counter() - begun
+    await anyio.to_thread.run_sync(dbos.destroy)
+    return count / taken
