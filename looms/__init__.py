@@ -82,7 +82,7 @@ from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
 from looms.snapshots.sizes import Sizes, TableSize
-from looms.summaries import Commit, Exported, Imported, RunSummary, Snapshot, Turn
+from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary, Snapshot, Turn
 from looms.sync import open as open
 from looms.sync import open_reader
 from looms.sync.reader import SyncReader
@@ -129,6 +129,7 @@ __all__ = [
     "ModuleError",
     "OutstandingEffect",
     "Projection",
+    "Pruned",
     "Published",
     "Reader",
     "Receipt",

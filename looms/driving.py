@@ -171,7 +171,12 @@ async def driver(
             raise _nobody(path)
         options = TENDING if tends else HELPING
         host = await stack.enter_async_context(serve(store, code or Registry(()), SystemClock(), options))
-        yield Driver(partial(_as_host, host))
+        yield driver_of(host)
+
+
+def driver_of(host: Host) -> Driver:
+    """A driver of the store that a host of this process serves."""
+    return Driver(partial(_as_host, host))
 
 
 async def _taken(path: str | os.PathLike[str], *, serves: bool) -> Store | None:

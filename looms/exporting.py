@@ -16,7 +16,7 @@ from anyio import lowlevel
 
 from looms.actors.jobs import unknown
 from looms.export_files import ExportFile, Target
-from looms.listing import unknown_definition
+from looms.listing import definition_name, unknown_definition
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.exact_json import as_json
 from looms.reducers.forks import before_it_came
@@ -75,9 +75,7 @@ def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None
     Raises:
         InvalidInput: ids that are none, a status that there is not, or both ids and a choice among all.
     """
-    name = getattr(definition, "name", definition)
-    if name is not None and not isinstance(name, str):
-        raise InvalidInput(f"definition={definition!r}; give a reducer as @module.reducer left it, or its name")
+    name = definition_name(definition)
     if status is not None and status not in heads.STATUSES:
         hint = closest(str(status), heads.STATUSES)
         raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")

@@ -27,9 +27,7 @@ def list_runs(
     Raises:
         InvalidInput: a status that there is not, no definition, or a limit below 0.
     """
-    if definition is not None and not isinstance(definition, Definition | str):
-        raise InvalidInput(f"definition={definition!r}; give a reducer as @module.reducer left it, or its name")
-    name = definition.name if isinstance(definition, Definition) else definition
+    name = definition_name(definition)
     after, left = 0, limit
 
     async def read() -> list[RunSummary] | None:
@@ -37,8 +35,6 @@ def list_runs(
         if status is not None and status not in heads.STATUSES:
             hint = closest(status, heads.STATUSES)
             raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
-        if name is not None and not isinstance(name, str):
-            raise InvalidInput(f"definition={name!r}; give a definition, or its name")
         if left is not None and (type(left) is not int or left < 0):
             raise InvalidInput(f"limit={left!r}; give a whole number from 0")
         if left == 0:
@@ -61,6 +57,17 @@ def unknown_definition(source: Source, name: str) -> str | None:
     with source.view() as view:
         known = {*heads.definition_names(view), *(source.code.definitions if source.code is not None else ())}
     return None if name in known else f"{name!r}: neither a run nor a module has it{closest(name, known)}"
+
+
+def definition_name(definition: object) -> str | None:
+    """The name of a definition that was given as itself, or by its name, or not at all.
+
+    Raises:
+        InvalidInput: it was given as something else.
+    """
+    if definition is not None and not isinstance(definition, Definition | str):
+        raise InvalidInput(f"definition={definition!r}; give a reducer as @module.reducer left it, or its name")
+    return definition.name if isinstance(definition, Definition) else definition
 
 
 def find_run(source: Source, run_id: str) -> RunSummary:

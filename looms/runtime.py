@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
@@ -23,10 +23,12 @@ from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, checked
 from looms.care.stats import Stats, stats
 from looms.commits import read_commits
+from looms.driving import driver_of
 from looms.exporting import chosen, export
 from looms.importing import Import, Wanted
 from looms.listing import list_runs
 from looms.outstanding import OutstandingEffect, list_effects
+from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
 from looms.reducers.events import Event
@@ -37,7 +39,7 @@ from looms.run import Run
 from looms.snapshots.environment import Durability
 from looms.snapshots.store import Store
 from looms.snapshots.view import View
-from looms.summaries import Commit, Exported, Imported, RunSummary
+from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary
 from looms.verifying import Verification, verify
 
 S = TypeVar("S", bound=State)
@@ -318,6 +320,45 @@ class Runtime:
             return await ask(Service(host), host, request).result()
 
         return await Import(wanted, asked, self.view, progress).run(source)
+
+    async def prune(
+        self,
+        *,
+        finished_older: float | None = None,
+        archive: str | os.PathLike[str] | None = None,
+        snapshots_older: float | None = None,
+        keep_every: int = 10_000,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Pruned:
+        """Let go of what is old, now: runs that are over, and snapshots that are closer together than they need be.
+        ``retention=`` does it by policy.
+
+        Args:
+            finished_older: delete runs that have been over for so many seconds.
+            archive: export these first, to a file that is not there yet (``.gz`` at its end compresses it), or into a
+                folder under a name with the time. None is deleted before the file is whole and on disk, and none that
+                is not whole in it.
+            snapshots_older: thin the snapshots that are older than so many seconds; the newest of a run is kept.
+            keep_every: of these so many are kept that at least so many records lie between them.
+            definition: only of runs of this definition.
+            dry_run: only tell what would go.
+            progress: is told now and then what is done (``"archiving"``, ``"deleting"``, ``"thinning"``), of how many
+                that is done, and how many there are.
+
+        Returns:
+            How much went.
+
+        Raises:
+            InvalidInput: an option that cannot be, or a file that is there already.
+            OSError: the archive cannot be written; nothing was deleted.
+        """
+        host, now = self.host, self.clock.now()
+        found = await plan(self, wanted(now, finished_older, archive, snapshots_older, keep_every, definition))
+        if dry_run:
+            return Pruned(len(found.old.numbers), found.spare.snapshots, 0)
+        return await let_go(self, nullcontext(driver_of(host)), found, now, progress or (lambda *_: None))
 
     async def stats(self, *, top: int = 10) -> Stats:
         """What is in the store, and where its bytes are, measured in a worker thread.

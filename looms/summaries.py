@@ -48,6 +48,23 @@ class Imported(msgspec.Struct, frozen=True):
     skipped: tuple[str, ...] = ()
 
 
+class Pruned(msgspec.Struct, frozen=True):
+    """What was let go of.
+
+    Attributes:
+        runs, snapshots: how many were deleted; with ``dry_run`` how many would be.
+        bytes: how many of the store can be used again; with ``dry_run`` 0.
+        archive: the file that the runs are in, where one was asked for and there was something to put by.
+        incomplete: the ids of runs that could not be archived whole, and stayed.
+    """
+
+    runs: int
+    snapshots: int
+    bytes: int
+    archive: str | None = None
+    incomplete: tuple[str, ...] = ()
+
+
 class Turn(msgspec.Struct, frozen=True):
     """The records that one run got in a commit."""
 

@@ -1,13 +1,18 @@
 """A progress bar on stderr, for whoever looks at a terminal."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from looms.commands.output import Output
+
+
+def _width(room: int) -> int:
+    """How long a bar is on a terminal of a width: what is said beside it must be seen too."""
+    return max(min(room // 3, 40), 10)
 
 
 class Bar:
@@ -20,7 +25,12 @@ class Bar:
     """
 
     def __init__(self, output: Output, doing: str, total: int | None = None) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(_width(output.notes.width)),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
         self._progress = Progress(
             SpinnerColumn(),
             *columns,
@@ -69,3 +79,32 @@ class Bar:
     def _hide(self) -> None:
         if self._seen:
             self._progress.stop()
+
+
+class Stages:
+    """A bar for each part of some work, one after the other.
+
+    Args:
+        output: where the command prints.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._out = output
+        self._doing = ""
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def reach(self, doing: str, done: int, total: int) -> None:
+        """So many of this part are done."""
+        if doing != self._doing:
+            self._stack.close()
+            self._doing = doing
+            self._bar = self._stack.enter_context(Bar(self._out, doing, total))
+        self._bar.reach(done)

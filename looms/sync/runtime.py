@@ -14,7 +14,7 @@ from looms.reducers.definitions import Definition
 from looms.reducers.events import Event
 from looms.reducers.state import State
 from looms.runtime import Runtime
-from looms.summaries import Commit, Exported, Imported, RunSummary
+from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary
 from looms.sync.items import Items
 from looms.sync.loop import Loop
 from looms.sync.run import SyncRun
@@ -120,6 +120,29 @@ class SyncRuntime:
     def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; see ``Runtime.verify``."""
         return self._loop.call(self._runtime.verify, run_id)
+
+    def prune(
+        self,
+        *,
+        finished_older: float | None = None,
+        archive: str | os.PathLike[str] | None = None,
+        snapshots_older: float | None = None,
+        keep_every: int = 10_000,
+        definition: Definition[Any, Any, Any] | str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Pruned:
+        """Let go of what is old, now; see ``Runtime.prune``. ``progress`` is told in the loop's thread."""
+        return self._loop.call(
+            self._runtime.prune,
+            finished_older=finished_older,
+            archive=archive,
+            snapshots_older=snapshots_older,
+            keep_every=keep_every,
+            definition=definition,
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     def stats(self, *, top: int = 10) -> Stats:
         """What is in the store, and where its bytes are; see ``Runtime.stats``."""
