@@ -140,7 +140,12 @@ class Driver:
 
 @asynccontextmanager
 async def driver(
-    path: str | os.PathLike[str], modules: Iterable[Module] = (), *, create: bool = True, tends: bool = False
+    path: str | os.PathLike[str],
+    modules: Iterable[Module] = (),
+    *,
+    create: bool = True,
+    tends: bool = False,
+    map_size: int | None = None,
 ) -> AsyncIterator[Driver]:
     """A driver of the store in a folder.
 
@@ -149,6 +154,7 @@ async def driver(
         modules: the application's modules; needed only where no host is running.
         create: make a store where there is none.
         tends: only to take care of the store: where no host is running, that needs no modules, and no run goes on.
+        map_size: bytes that the store may grow to.
 
     Raises:
         StoreNotFound: there is no store, and ``create`` is false.
@@ -157,12 +163,12 @@ async def driver(
     """
     given = tuple(modules)
     if not create:
-        Environment(path).close()
+        Environment(path, map_size=map_size).close()
     async with AsyncExitStack() as stack:
         code = Registry(given) if given else None
-        store = await _taken(path, serves=not tends)
+        store = await _taken(path, map_size, serves=not tends)
         if store is None:
-            environment = await _of_others(path)
+            environment = await _of_others(path, map_size)
             stack.callback(environment.close)
             yield Driver(partial(_through_host, environment, code, tends))
             return
@@ -179,7 +185,7 @@ def driver_of(host: Host) -> Driver:
     return Driver(partial(_as_host, host))
 
 
-async def _taken(path: str | os.PathLike[str], *, serves: bool) -> Store | None:
+async def _taken(path: str | os.PathLike[str], map_size: int | None, *, serves: bool) -> Store | None:
     """The store, to write; None where there is a host that can be asked.
 
     Raises:
@@ -188,7 +194,7 @@ async def _taken(path: str | os.PathLike[str], *, serves: bool) -> Store | None:
     left = PATIENCE
     while True:
         try:
-            return Store(path, serves=serves)
+            return Store(path, map_size=map_size, serves=serves)
         except StoreInUse as error:
             if error.serves:
                 return None
@@ -198,14 +204,14 @@ async def _taken(path: str | os.PathLike[str], *, serves: bool) -> Store | None:
         await anyio.sleep(LOOK)
 
 
-async def _of_others(path: str | os.PathLike[str]) -> Environment:
+async def _of_others(path: str | os.PathLike[str], map_size: int | None) -> Environment:
     """A store that somebody else serves, and may just be making."""
     for _ in range(LOOKS):
         try:
-            return Environment(path)
+            return Environment(path, map_size=map_size)
         except StoreNotFound:
             await anyio.sleep(LOOK)
-    return Environment(path)
+    return Environment(path, map_size=map_size)
 
 
 async def _as_host(host: Host, request: Request) -> Any:

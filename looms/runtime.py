@@ -36,7 +36,7 @@ from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.reducers.state import State
 from looms.run import Run
-from looms.snapshots.environment import Durability
+from looms.snapshots.environment import Durability, checked_map_size
 from looms.snapshots.store import Store
 from looms.snapshots.view import View
 from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary
@@ -93,6 +93,7 @@ class Runtime:
         self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict, retention)
         if durability not in ("commit", "relaxed"):
             raise InvalidInput(f"durability={durability!r}; give 'commit' or 'relaxed'")
+        checked_map_size(map_size)
         self._durability: Durability = durability
         self._map_size = map_size
         self._open: AsyncExitStack | None = None

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import lmdb
 
+from looms.reducers.errors import InvalidInput
 from looms.snapshots import creating, folder
 from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
@@ -36,6 +37,8 @@ Durability = Literal["commit", "relaxed"]
 
 # Addresses, not bytes on disk: large enough never to be resized in use, where addresses cost nothing.
 DEFAULT_MAP_SIZE = 1 << 40 if sys.maxsize > 1 << 32 and os.name == "posix" else 1 << 30
+
+LEAST_MAP_SIZE = 1 << 20  # in less a store without runs has no room to work
 
 MAX_READERS = 2_048
 _MAX_TABLES = 64
@@ -122,8 +125,10 @@ class Environment:
             StoreFormatError: something else is there, a newer version's store, or a damaged one.
             StoreFull: no room to make the store.
             StoreError: the folder or its disk does not allow it.
+            InvalidInput: a `map_size` that cannot be, or is smaller than the store is already.
         """
         self.path = os.fspath(path)
+        checked_map_size(map_size)
         self._closed = False
         found = folder.look(self.path)
         if found is not Found.STORE and not create:
@@ -157,6 +162,12 @@ class Environment:
         with translating(self.path, "opening the store"), ExitStack() as undo:
             environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead, undo)
             undo.callback(environment.close)
+            used = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+            if map_size is not None and map_size < used:  # LMDB would take what is used for what is wanted
+                raise InvalidInput(
+                    f"{self.path}: map_size={map_size} is smaller than the store, of which {used} bytes are in use; "
+                    f"give at least {used}, and more to let it grow"
+                )
             room = Room(environment, os.path.join(self.path, folder.DATA), self.path)
             undo.callback(room.close)
             folder.require_ours(environment, self.path)
@@ -341,6 +352,19 @@ class Environment:
         if self._closed or self._shared.forked:
             return StoreClosed(f"{self.path}: the store was closed while {doing}. Open it again to use it.")
         return translated(error, self.path, doing)
+
+
+def checked_map_size(value: object) -> None:
+    """Check that a store could have a `map_size`; None is the default one.
+
+    Raises:
+        InvalidInput: it could not.
+    """
+    if value is not None and (type(value) is not int or not LEAST_MAP_SIZE <= value <= sys.maxsize):
+        raise InvalidInput(
+            f"map_size={value!r}; give the bytes that the store may grow to, a whole number from {LEAST_MAP_SIZE} "
+            f"(1 MiB); without it, it is {DEFAULT_MAP_SIZE}"
+        )
 
 
 def _apply(txn: "lmdb.Transaction[bytes]", handles: Handles, changes: Changes, path: str) -> None:

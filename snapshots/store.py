@@ -8,7 +8,7 @@ import msgspec
 
 from looms.snapshots import folder
 from looms.snapshots.batch import COUNTERS, Batch, Frontier
-from looms.snapshots.environment import Durability, Environment
+from looms.snapshots.environment import Durability, Environment, checked_map_size
 from looms.snapshots.errors import StoreError
 from looms.snapshots.folder import Found
 from looms.snapshots.lock import WriterLock
@@ -44,6 +44,7 @@ class Store:
             StoreFull, StoreError: the disk or the folder does not allow it.
         """
         self.path = os.fspath(path)
+        checked_map_size(map_size)
         if folder.look(self.path) is Found.NOTHING:
             folder.make(self.path)
         self._lock = WriterLock(self.path, serves=serves)

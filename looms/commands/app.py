@@ -25,7 +25,7 @@ from looms.commands.prune import prune
 from looms.commands.replay import replay
 from looms.commands.runs import runs
 from looms.commands.send import publish, signal, start
-from looms.commands.session import AppOption, JsonOption, QuotedOption, Shared, StoreOption, command
+from looms.commands.session import AppOption, JsonOption, MapSizeOption, QuotedOption, Shared, StoreOption, command
 from looms.commands.show import show
 from looms.commands.snapshots import snapshots
 from looms.commands.stats import stats
@@ -87,11 +87,12 @@ def everywhere(
     app: AppOption = None,
     json: JsonOption = False,
     quoted: QuotedOption = False,
+    map_size: MapSizeOption = None,
     show_version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=lambda wanted: _version(wanted))
     ] = False,
 ) -> None:
-    context.obj = Shared(store, app, json, quoted)
+    context.obj = Shared(store, app, json, quoted, map_size)
 
 
 def _version(wanted: bool) -> None:

@@ -65,18 +65,6 @@ def json_value(text: str, option: str) -> bytes:
     return data
 
 
-def seconds(age: str, option: str) -> float:
-    """A length of time as people write it: `90d`, `12h`, `30m`, `10s`.
-
-    Raises:
-        UsageError: it is none.
-    """
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(d|h|m|min|s|w)", age.strip(), re.ASCII)
-    if found is None:
-        raise UsageError(f"{option} {age!r} is no age; write a number and a unit: 90d, 12h, 30m, 10s")
-    return float(found[1]) * {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "min": 60, "s": 1}[found[2]]
-
-
 def _where(data: bytes, message: str) -> str:
     if "truncated" in message:
         return f"it ends too early, after {len(data)} bytes" if data.strip() else "it is empty"

@@ -1,6 +1,7 @@
 """`looms check`: every table of the store against the log, and what can be put right."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -48,8 +49,9 @@ async def check(
     modules, path = session.modules, session.store
     ids = [session.id(one) for one in run or ()]
     known = sizes(path)
+    doing = "repairing" if repair else "checking"
     total = None if ids or repair else known.entries + known.entries_of("log")  # the log is read twice
-    with Bar(session.out, "repairing" if repair else "checking", total) as bar:
+    with session.mapped() if repair else nullcontext(), Bar(session.out, doing, total) as bar:
         told = _Told(session, bar)
         if repair:
             found: Repaired | Checked = await aside(

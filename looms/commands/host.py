@@ -1,39 +1,66 @@
 """`looms host`: a process that runs the store's runs until it is stopped."""
 
+import math
 import os
 import signal
 from contextlib import ExitStack
+from typing import Annotated
 
 import anyio
+import msgspec
+import typer
 
-from looms import Runtime
+from looms import Retention, Runtime
+from looms.commands.moments import length
 from looms.commands.session import Session
+from looms.commands.settings import retention_of
 from looms.commands.texts import printable
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-async def host(session: Session) -> None:
+async def host(
+    session: Session,
+    retention: Annotated[
+        str | None,
+        typer.Option(metavar="AGES", help="Delete what is older: finished=90d,failed=forever,snapshots=30d."),
+    ] = None,
+) -> None:
     """Run the host of the store until it gets SIGINT (Ctrl-C) or SIGTERM."""
-    store, modules = session.store, session.needs_app()
+    store, modules, settings = session.store, session.needs_app(), session.settings
+    kept = retention_of(retention) if retention else settings.retention
     with ExitStack() as catching:
         received = catching.enter_context(anyio.open_signal_receiver(*SIGNALS))
-        async with Runtime(store, modules=modules) as runtime:
-            await _opened(session, runtime)
+        async with Runtime(store, modules=modules, map_size=settings.map_size, retention=kept) as runtime:
+            await _opened(session, runtime, kept)
             number = await anext(aiter(received))
             _tell(session, "stopping", f"stopping, on {signal.Signals(number).name}")
             catching.close()  # a second Ctrl-C ends a shutdown that hangs
     _tell(session, "stopped", "stopped; all that was committed is on disk, and all that waits goes on waiting")
 
 
-async def _opened(session: Session, runtime: Runtime) -> None:
+async def _opened(session: Session, runtime: Runtime, kept: Retention | None) -> None:
     runs = dict.fromkeys(("running", "waiting", "suspended"), 0)
     for status in runs:
         async for _ in runtime.runs(status=status):
             runs[status] += 1
     counts = ", ".join(f"{count} {status}" for status, count in runs.items())
     store = printable(str(session.store))
-    _tell(session, "opened", f"opened {store} (pid {os.getpid()}): {counts}. Ctrl-C stops it.", runs=runs)
+    more = {} if kept is None else {"retention": _ages(kept)}
+    lets_go = "" if kept is None else f" Lets go of what is older than {_said(kept)}."
+    text = f"opened {store} (pid {os.getpid()}): {counts}.{lets_go} Ctrl-C stops it."
+    _tell(session, "opened", text, runs=runs, **more)
+
+
+def _ages(kept: Retention) -> dict[str, float | None]:
+    """The ages in seconds; None is for ever."""
+    given = {name: age for name, age in msgspec.structs.asdict(kept).items() if age is not None}
+    return {name: None if age == math.inf else age for name, age in given.items()}
+
+
+def _said(kept: Retention) -> str:
+    ages = ((name, age) for name, age in _ages(kept).items() if name != "keep_every")
+    return ", ".join(f"{name} {'forever' if age is None else length(int(age * 1_000))}" for name, age in ages)
 
 
 def _tell(session: Session, what: str, text: str, **more: object) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +10,11 @@ import anyio
 import typer
 
 from looms import LoomsError, Pruned, Reader
-from looms.commands.arguments import seconds
 from looms.commands.export import counted
 from looms.commands.moments import moment, size
 from looms.commands.progress import Stages
 from looms.commands.session import Session
-from looms.commands.settings import UsageError
+from looms.commands.settings import UsageError, seconds
 from looms.commands.texts import named, printable
 from looms.pruning import Plan, let_go, plan, wanted
 from looms.snapshots import heads
@@ -54,7 +54,9 @@ async def prune(
         for age, option in ((finished_older, "--finished-older"), (snapshots_older, "--snapshots-older"))
     ]
     to_go = wanted(now, ages[0], archive, ages[1], keep_every, definition)
-    async with session.reader() as reader:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(session.mapped())
+        reader = await stack.enter_async_context(session.reader())
         session.check_definition(reader, definition)
         found = await plan(reader, to_go)
         if dry_run:

@@ -1,8 +1,8 @@
 """What every command has: the options that all commands share, its output, the store and the application."""
 
 import inspect
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import cached_property, partial
 from json import JSONDecoder
 from pathlib import Path
@@ -18,10 +18,11 @@ from looms.commands.failures import guarded
 from looms.commands.fatal import told_of_damage
 from looms.commands.logs import log_to_stderr
 from looms.commands.output import Output, claim_stdout
-from looms.commands.settings import Settings, UsageError, settings
+from looms.commands.settings import Settings, UsageError
 from looms.driving import Driver, driver
 from looms.listing import unknown_definition
 from looms.reducers.modules import Module
+from looms.snapshots.environment import Environment
 
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="PATH", help="The store's folder.", rich_help_panel="Everywhere")
@@ -32,6 +33,15 @@ AppOption = Annotated[
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print JSON lines, and nothing else.", rich_help_panel="Everywhere")
+]
+MapSizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--map-size",
+        metavar="SIZE",
+        help="What the store may grow to, where it is opened for writing: 4GiB.",
+        rich_help_panel="Everywhere",
+    ),
 ]
 QuotedOption = Annotated[
     bool,
@@ -50,11 +60,16 @@ class Shared(msgspec.Struct, frozen=True):
     app: str | None = None
     json: bool = False
     quoted: bool = False
+    map_size: str | None = None
 
     def over(self, before: "Shared") -> "Shared":
         """These, and where nothing is said here, those that stood before."""
         return Shared(
-            self.store or before.store, self.app or before.app, self.json or before.json, self.quoted or before.quoted
+            self.store or before.store,
+            self.app or before.app,
+            self.json or before.json,
+            self.quoted or before.quoted,
+            self.map_size or before.map_size,
         )
 
 
@@ -77,7 +92,7 @@ class Session:
     @cached_property
     def settings(self) -> Settings:
         """The store and the application, as options, environment and files say."""
-        return settings(self._shared.store, self._shared.app)
+        return Settings(store=self._shared.store, app=self._shared.app, map_size=self._shared.map_size)
 
     @property
     def store(self) -> Path:
@@ -178,7 +193,15 @@ class Session:
         """
         if new and not self.store.exists():
             self.out.note(f"{self.store} is a new store")
-        return driver(self.store, self.modules, create=new, tends=tends)
+        return driver(self.store, self.modules, create=new, tends=tends, map_size=self.settings.map_size)
+
+    @contextmanager
+    def mapped(self) -> Iterator[None]:
+        """The store, with the size that it may grow to: whatever opens it in this process meanwhile has that too."""
+        with ExitStack() as stack:
+            if self.settings.map_size is not None:
+                stack.enter_context(closing(Environment(self.store, map_size=self.settings.map_size)))
+            yield
 
 
 def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -194,9 +217,10 @@ def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         app: AppOption = None,
         json: JsonOption = False,
         quoted: QuotedOption = False,
+        map_size: MapSizeOption = None,
         **own: Any,
     ) -> None:
-        shared = Shared(store, app, json, quoted).over(context.obj)
+        shared = Shared(store, app, json, quoted, map_size).over(context.obj)
         code = guarded(partial(_work, function, shared, own))
         if code:
             raise typer.Exit(code)

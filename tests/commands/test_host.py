@@ -2,6 +2,7 @@
 
 import json
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,39 @@ def test_a_host_tells_people_the_same(fresh: Path) -> None:
         stdout, _ = host.communicate(timeout=LIMIT)
     assert "0 running, 1 waiting, 0 suspended" in opened
     assert "stopping, on SIGINT" in stdout
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_a_host_lets_go_of_what_is_older_than_it_is_told(fresh: Path, how: str) -> None:
+    lines("--store", fresh, *APP, "cancel", "o1")
+    ages = "finished=0s, failed=forever"
+    args, more = (("--retention", ages), {}) if how == "option" else ((), {"LOOMS_RETENTION": ages})
+    with started("--store", fresh, *APP, "host", "--json", *args, **more) as host:
+        assert host.stdout
+        assert json.loads(host.stdout.readline())["retention"] == {
+            "finished": 0.0,
+            "failed": None,
+            "keep_every": 10_000,
+        }
+        deadline = time.monotonic() + LIMIT
+        while lines("--store", fresh, "runs"):
+            assert time.monotonic() < deadline
+        host.send_signal(signal.SIGINT)
+        host.communicate(timeout=LIMIT)
+
+
+def test_a_host_may_be_told_how_large_the_store_may_grow(fresh: Path) -> None:
+    done = run("--store", fresh, *APP, "host", "--map-size", "1kB")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "map_size=1000; give the bytes" in done.stderr
+    noted = ("signal", "o1", "shop.noted", "--payload", "-", "--map-size", "2MiB")
+    long = json.dumps({"text": "x" * 300_000})
+    codes = [run("--store", fresh, *APP, *noted, stdin=long).returncode for _ in range(8)]
+    assert (codes[0], codes[-1]) == (0, 1)
+    assert (fresh / "data.mdb").stat().st_size <= 2 << 20
+    told = run("--store", fresh, *APP, "--map-size", "1MiB", "cancel", "o1")
+    assert "is smaller than the store" in told.stderr
+    assert lines("--store", fresh, *APP, "cancel", "o1")[0]["status"] == "cancelled"
 
 
 def test_a_second_host_is_told_who_has_the_store(fresh: Path) -> None:

@@ -1,19 +1,23 @@
 """One environment for a folder in a process, whoever opens and closes it; other processes read beside it."""
 
 import os
+import re
 import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from looms.reducers.errors import InvalidInput
 from looms.snapshots import heads, log
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreClosed
+from looms.snapshots.packing import u64
 from looms.snapshots.rows import Head
 from looms.snapshots.store import Store
-from looms.snapshots.tables import KEYS
+from looms.snapshots.tables import KEYS, RUNS
 from tests.snapshots.programs import line, output, program, say
 from tests.snapshots.stories import start, turn
 
@@ -284,3 +288,24 @@ def test_a_child_opens_a_store_that_was_closed_before_the_fork(folder: Path) -> 
         folder,
     )
     assert printed == "opened\n"
+
+
+@pytest.mark.parametrize("size", [0, 1, -1, (1 << 20) - 1, 1 << 63, True, "4GiB", 2.0**30])
+def test_a_map_size_that_cannot_be_is_refused_and_nothing_is_made(tmp_path: Path, size: Any) -> None:
+    with pytest.raises(InvalidInput, match="a whole number from 1048576"):
+        Environment(tmp_path / "x", create=True, map_size=size)
+    with pytest.raises(InvalidInput, match="a whole number from 1048576"):
+        Store(tmp_path / "x", map_size=size)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_map_size_that_is_smaller_than_the_store_is_refused_with_what_it_needs(tmp_path: Path) -> None:
+    with Store(tmp_path / "x", map_size=8 << 20) as store:
+        batch = store.new_batch()
+        batch.put(RUNS, u64(1), b"x" * (4 << 20))
+        store.commit(batch)
+    with pytest.raises(InvalidInput, match="give at least") as refused:
+        Store(tmp_path / "x", map_size=1 << 20)
+    needed = int(re.search(r"give at least (\d+)", str(refused.value))[1])  # type: ignore[index]
+    assert 4 << 20 < needed < 5 << 20
+    Store(tmp_path / "x", map_size=needed).close()
