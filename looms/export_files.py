@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import IO, Self, cast
 
 from looms.reducers.errors import InvalidInput
+from looms.reducers.givens import refused
 from looms.reducers.portable import End, line
 
 Target = str | os.PathLike[str] | IO[bytes]
@@ -49,6 +50,8 @@ class ExportFile:
                 compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=6, mtime=0)
                 self._out = cast(IO[bytes], compressed)
                 self._stack.callback(compressed.close)
+        elif not hasattr(target, "write"):
+            refused("target", target, "a file's path, or something binary with write()")
         else:
             self._raw = self._out = target
 

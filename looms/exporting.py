@@ -20,6 +20,7 @@ from looms.listing import definition_name, unknown_definition
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.exact_json import as_json
 from looms.reducers.forks import before_it_came
+from looms.reducers.givens import items
 from looms.reducers.ids import checked_id
 from looms.reducers.items import Delivery, pack_item, unpack_item
 from looms.reducers.portable import (
@@ -81,11 +82,10 @@ def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None
         raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
     if run_ids is None:
         return Chosen(definition=name, status=status)
-    if isinstance(run_ids, str):
-        raise InvalidInput(f"run_ids={run_ids!r}; give a list of ids")
+    ids = items("run_ids", run_ids, "a list of ids")
     if name is not None or status is not None:
         raise InvalidInput("run ids, or a definition or status; not both")
-    return Chosen(tuple(dict.fromkeys(checked_id(id, "run id") for id in run_ids)))
+    return Chosen(tuple(dict.fromkeys(checked_id(id, "run id") for id in ids)))
 
 
 class Walk:

@@ -25,6 +25,7 @@ from looms.export_files import Target, opened, position
 from looms.import_ids import Ids
 from looms.import_reading import Item, Lines, Look, Record
 from looms.reducers.errors import InvalidInput, LoomsError
+from looms.reducers.givens import refused
 from looms.reducers.ids import checked_id
 from looms.reducers.portable import EffectLine, KeptLine, MessageLine, RunLine
 from looms.snapshots import heads
@@ -247,6 +248,8 @@ def _placed(source: Target, stack: ExitStack) -> tuple[str | os.PathLike[str], s
     """Where a file is, and how it is called: it is read twice, so a stream is put into one."""
     if isinstance(source, str | os.PathLike):
         return source, os.fspath(source)
+    if not hasattr(source, "read"):
+        refused("source", source, "a file's path, or something binary with read()")
     spooled = stack.enter_context(tempfile.NamedTemporaryFile(prefix="looms-import-"))  # noqa: SIM115 - the stack closes it
     shutil.copyfileobj(source, spooled)
     spooled.flush()

@@ -33,7 +33,7 @@ def list_runs(
     async def read() -> list[RunSummary] | None:
         nonlocal after, left
         if status is not None and status not in heads.STATUSES:
-            hint = closest(status, heads.STATUSES)
+            hint = closest(str(status), heads.STATUSES)
             raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
         if left is not None and (type(left) is not int or left < 0):
             raise InvalidInput(f"limit={left!r}; give a whole number from 0")

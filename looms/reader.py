@@ -22,6 +22,8 @@ from looms.exporting import chosen, export
 from looms.listing import list_runs
 from looms.outstanding import OutstandingEffect, list_effects
 from looms.reducers.definitions import Definition
+from looms.reducers.givens import items
+from looms.reducers.givens import path as given_path
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.run_reading import RunReading
@@ -48,8 +50,8 @@ class Reader:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, modules: Iterable[Module] = ()) -> None:
-        self.path = os.fspath(path)
-        given = tuple(modules)
+        self.path = given_path("path", path)
+        given = items("modules", modules, "a list of modules, such as [payments, orders]")
         self._code = Registry(given) if given else None
         self._followers = Followers()
         self._environment: Environment | None = None

@@ -32,7 +32,7 @@ def check_span(after: int, to: int | None) -> None:
         InvalidInput: one of them is no seq, or the end is before the beginning.
     """
     for name, seq in (("after", after), ("to", to)):
-        if seq is not None and (type(seq) is not int or seq < 0):
+        if (seq is not None or name == "after") and (type(seq) is not int or seq < 0):
             raise InvalidInput(f"{name}={seq!r}; give a seq, or 0")
     if to is not None and to < after:
         raise InvalidInput(f"after={after}, to={to}: the end is before the beginning")

@@ -1,5 +1,6 @@
 """The handle of a run in a runtime that writes its store."""
 
+import math
 from typing import Any, Generic, Literal, TypeVar
 
 import anyio
@@ -10,6 +11,8 @@ from looms.actors.errors import RunCancelled, RunFailed
 from looms.actors.service import Receipt, Service
 from looms.reducers.errors import ReducerError, RunSuspended
 from looms.reducers.events import Event
+from looms.reducers.givens import refused
+from looms.reducers.moments import is_seconds
 from looms.reducers.views import RunState, apart
 from looms.run_reading import RunReading
 from looms.source import ServedSource
@@ -62,6 +65,8 @@ class Run(RunReading[S], Generic[S, O]):
             UnknownRun: there is no such run.
             TimeoutError: it is not over yet.
         """
+        if timeout is not None and not is_seconds(timeout) and timeout != math.inf:
+            refused("timeout", timeout, "seconds, 0 to look only, or None to wait for ever")
         with anyio.move_on_after(timeout) if timeout else anyio.CancelScope():
             while True:
                 more = self._served.next_commit(self.id)

@@ -32,6 +32,8 @@ from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
 from looms.reducers.events import Event
+from looms.reducers.givens import path as given_path
+from looms.reducers.givens import refused
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.reducers.state import State
@@ -87,7 +89,7 @@ class Runtime:
         strict: bool = False,
         retention: Retention | None = None,
     ) -> None:
-        self.path = os.fspath(path)
+        self.path = given_path("path", path)
         self.clock = clock or SystemClock()
         self._code = Registry(modules)
         self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict, retention)
@@ -315,6 +317,8 @@ class Runtime:
         """
         host = self.host
         new_id = (lambda old: new_run_id(self.clock.now())) if new_ids else None
+        if not isinstance(rename, Mapping | None):
+            refused("rename", rename, "a dict of new ids, by the old ones")
         wanted = Wanted(dict(rename or {}), prefix, new_id, effects, on_conflict)
 
         async def asked(request: Request) -> Any:

@@ -7,6 +7,7 @@ from looms.reducers.definitions import Definition, Projection
 from looms.reducers.effects import Effect
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent, closest
 from looms.reducers.events import Event, EventType, event_type
+from looms.reducers.givens import items, refused
 from looms.reducers.lifecycle import RUNTIME_EVENTS
 from looms.reducers.modules import Module
 
@@ -81,6 +82,8 @@ class Registry:
         Raises:
             UnknownEvent: no module here has it.
         """
+        if not isinstance(name, str):
+            refused("type", name, "an event's registered name, module.event")
         kind = self.events.get(name)
         if kind is None:
             raise self.no_event(name)
@@ -151,7 +154,7 @@ def _not_of_the_runtime(kind: EventType[Any]) -> EventType[Any]:
 
 def _by_name(modules: Iterable[Module]) -> dict[str, Module]:
     found: dict[str, Module] = {}
-    for module in modules:
+    for module in items("modules", modules, "a list of modules, such as [payments, orders]"):
         if not isinstance(module, Module):
             raise ModuleError(f"modules: {module!r} is not a Module")
         if module.name in found:

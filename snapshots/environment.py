@@ -21,6 +21,7 @@ from typing import Any, Literal
 import lmdb
 
 from looms.reducers.errors import InvalidInput
+from looms.reducers.givens import path as given_path
 from looms.snapshots import creating, folder
 from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
@@ -127,7 +128,7 @@ class Environment:
             StoreError: the folder or its disk does not allow it.
             InvalidInput: a `map_size` that cannot be, or is smaller than the store is already.
         """
-        self.path = os.fspath(path)
+        self.path = given_path("path", path)
         checked_map_size(map_size)
         self._closed = False
         found = folder.look(self.path)

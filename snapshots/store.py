@@ -6,6 +6,7 @@ from typing import Self
 
 import msgspec
 
+from looms.reducers.givens import path as given_path
 from looms.snapshots import folder
 from looms.snapshots.batch import COUNTERS, Batch, Frontier
 from looms.snapshots.environment import Durability, Environment, checked_map_size
@@ -43,7 +44,7 @@ class Store:
             StoreFormatError: something else is there, a newer version's store, or a damaged one.
             StoreFull, StoreError: the disk or the folder does not allow it.
         """
-        self.path = os.fspath(path)
+        self.path = given_path("path", path)
         checked_map_size(map_size)
         if folder.look(self.path) is Found.NOTHING:
             folder.make(self.path)

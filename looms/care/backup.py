@@ -8,6 +8,7 @@ from contextlib import closing
 
 import msgspec
 
+from looms.reducers.givens import path as given_path
 from looms.snapshots import commits, folder
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreError
@@ -48,7 +49,7 @@ def backup(
         StoreFormatError: the store's file is damaged.
         StoreError: the target is there already, or its folder does not allow it.
     """
-    name = os.fspath(target)
+    path, name = given_path("path", path), given_path("target", target)
     if os.path.lexists(name):
         raise StoreError(f"{name}: there is something already. A backup is never written over; give another name.")
     where, called = os.path.split(os.path.abspath(name))

@@ -29,6 +29,8 @@ from looms.care.tables import (
     check_types,
     note_headless,
 )
+from looms.reducers.givens import items
+from looms.reducers.ids import checked_id
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.snapshots import heads
@@ -86,9 +88,11 @@ def check(
         UnknownRun: there is no such run.
         ModuleError: the modules do not fit together.
     """
-    given = tuple(modules)
+    given = items("modules", modules, "a list of modules, such as [payments, orders]")
     with closing(Environment(path)) as environment:
-        return checked(environment, tuple(runs), Registry(given) if given else None, found, step)
+        return checked(
+            environment, items("runs", runs, "a list of ids"), Registry(given) if given else None, found, step
+        )
 
 
 def checked(
@@ -100,6 +104,8 @@ def checked(
 ) -> Checked:
     """Check a store that is open; as ``check``."""
     ledger = Ledger(step or (lambda _: None))
+    for id in runs:
+        checked_id(id, "run id")
     findings: list[Finding] = []
     for damage in damages(store, ledger, runs, code):
         findings.append(damage.finding)

@@ -16,6 +16,7 @@ import msgspec
 from looms.care.checking import damages
 from looms.care.findings import Finding, Mend
 from looms.care.ledger import Ledger, Step
+from looms.reducers.givens import path as given_path
 from looms.snapshots import folder
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreNotFound
@@ -74,7 +75,7 @@ def repair(
         StoreFormatError: it cannot be opened at all.
         StoreFull, StoreError: the disk or the folder does not allow it.
     """
-    name = os.fspath(path)
+    name = given_path("path", path)
     if folder.look(name) is not Found.STORE:
         raise StoreNotFound(f"{name}: there is no store.")
     with ExitStack() as stack:

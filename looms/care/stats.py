@@ -10,6 +10,7 @@ from heapq import nlargest
 
 import msgspec
 
+from looms.reducers.givens import whole
 from looms.snapshots import heads, snapshot_rows, walks
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreFormatError
@@ -105,6 +106,7 @@ def sizes(path: str | os.PathLike[str]) -> Sizes:
 
 def measured(store: Environment, top: int, step: Step) -> Stats:
     """Measure a store that is open; as ``stats``."""
+    whole("top", top)
     found = store.sizes()
     definitions = _definitions(store, step)
     runs: Counter[str] = Counter(dict.fromkeys(heads.STATUSES, 0))

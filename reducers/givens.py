@@ -1,0 +1,52 @@
+"""Values that a caller gave, looked at before they are used: what is of another type is told by its argument's name.
+
+Python's own error would come from somewhere inside, and say nothing of what the caller wrote.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from looms.reducers.errors import InvalidInput
+
+
+def refused(name: str, value: object, right: str) -> NoReturn:
+    """Refuse an argument.
+
+    Raises:
+        InvalidInput: always; it names the argument, what was given, and what would be right.
+    """
+    raise InvalidInput(f"{name}={value!r}; give {right}")
+
+
+def items(name: str, value: Any, right: str) -> tuple[Any, ...]:
+    """What is in an iterable; a text is one by accident alone.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        refused(name, value, right)
+    return tuple(value)
+
+
+def path(name: str, value: Any, right: str = "a path, as text or as a pathlib.Path") -> str:
+    """A path as text.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    found = value.__fspath__() if hasattr(type(value), "__fspath__") else value
+    if not isinstance(found, str) or not found:
+        refused(name, value, right)
+    return found
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number.
+
+    Raises:
+        InvalidInput: it is none, or smaller than the least that will do.
+    """
+    if type(value) is not int or value < least:
+        refused(name, value, f"a whole number from {least}")
+    return value
