@@ -26,8 +26,9 @@ def batch(context: Context) -> list[Figure]:
     """Records a second in turns of a hundred, against raw."""
     calls = context.sizes.batch_calls
     bytes_of = context.run(bytes_written, "what a call writes", path=context.empty())
-    pasts = context.folder / "past"
-    context.run(raw.pasts, "raw", path=pasts, runs=1, records=EACH, record=bytes_of["record"], head=bytes_of["head"])
+    pasts = context.made(
+        "past", raw.pasts, "raw", runs=1, records=EACH, record=bytes_of["record"], head=bytes_of["head"]
+    )
     rates = context.rounds(
         {
             "raw": lambda: context.run(

@@ -59,9 +59,12 @@ class Context:
         Raises:
             Failed: it raised.
         """
+        return self._called(work, said, [], given)
+
+    def _called(self, work: Callable[..., Any], said: str, options: list[str], given: dict[str, Any]) -> Any:
         self._step(said)
         self._progress(0.0)
-        command = [sys.executable, "-m", "benchmarks.child", f"{work.__module__}:{work.__qualname__}"]
+        command = [sys.executable, "-m", "benchmarks.child", f"{work.__module__}:{work.__qualname__}", *options]
         with tempfile.TemporaryFile() as errors:
             # A session of its own: a Ctrl-C is for the suite, which ends the child then.
             with subprocess.Popen(
@@ -110,16 +113,24 @@ class Context:
                 found[name].append(measure())
         return found
 
-    def made(self, name: str, make: Callable[[Path], None]) -> Path:
+    def made(self, name: str, work: Callable[..., Any], said: str, /, **given: Any) -> Path:
         """A store that is made when it is first asked for, and shared by all who ask for it.
+
+        It is made in a process that does not look for garbage in cycles: that would cost as much as the making itself.
 
         Args:
             name: tells it from others.
-            make: makes it at a path.
+            work: makes it; as for `run`, and it gets a `path` too.
+            said: what it is, for who watches.
+            given: the other arguments.
+
+        Raises:
+            Failed: it could not be made.
         """
         if name not in self._made:
             path = self.folder / name
-            make(path)
+            shutil.rmtree(path, ignore_errors=True)
+            self._called(work, said, ["--no-gc"], {**given, "path": path})
             self._made[name] = path
         return self._made[name]
 

@@ -39,9 +39,8 @@ def fold(context: Context) -> list[Figure]:
     """Records folded a second, against a bare loop."""
     sizes = context.sizes
     store, length = long_runs(context, sizes.short, sizes.long), sizes.long
-    bare = context.folder / "bare"
     size = context.run(record_bytes, "what a record takes", path=store)
-    context.run(make_bare, f"{length:,} bare records", path=bare, records=length, size=size)
+    bare = context.made("bare", make_bare, f"{length:,} bare records", records=length, size=size)
     rates = context.rounds(
         {
             "bare": lambda: context.run(bare_loop, "a bare loop", path=bare, records=length),

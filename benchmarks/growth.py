@@ -77,10 +77,7 @@ def by_records(context: Context) -> Growth:
     sizes = context.sizes
     lengths = list(sizes.growth_records)
     store = long_runs(context, *lengths)
-    ledgers = context.made(
-        "ledgers-by-length",
-        lambda path: context.run(make_ledgers, "ledgers", path=path, lengths=lengths),
-    )
+    ledgers = context.made("ledgers-by-length", make_ledgers, "ledgers", lengths=lengths)
     first = context.run(
         first_signals, "first signals", path=context.copy(store), lengths=lengths, count=sizes.cold_signals
     )

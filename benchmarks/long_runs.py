@@ -13,9 +13,5 @@ def long_runs(context: Context, *lengths: int) -> Path:
     of 300 are equally far from their last one.
     """
     wanted = sorted(set(lengths))
-    return context.made(
-        f"tallies-{'-'.join(map(str, wanted))}",
-        lambda path: context.run(
-            make_tallies, f"runs of {', '.join(f'{n:,}' for n in wanted)} records", path=path, lengths=wanted
-        ),
-    )
+    said = f"runs of {', '.join(f'{length:,}' for length in wanted)} records"
+    return context.made(f"tallies-{'-'.join(map(str, wanted))}", make_tallies, said, lengths=wanted)

@@ -21,7 +21,7 @@ from pathlib import Path
 import anyio
 
 import looms
-from benchmarks.application import MODULES
+from benchmarks.application import MODULES, make_orders
 from benchmarks.context import Context
 from benchmarks.figures import Figure, number, ratio
 from benchmarks.reporting import progress
@@ -89,7 +89,7 @@ def parked(context: Context) -> list[Figure]:
 
 def made_empty(context: Context) -> Path:
     """An empty store."""
-    return context.made("empty-store", lambda path: context.run(open_times, "an empty store", paths=[path], count=1))
+    return context.made("empty-store", make_orders, "an empty store", count=0)
 
 
 async def memory_of(path: str, settle: float) -> float:

@@ -53,10 +53,7 @@ def replays(context: Context) -> list[Figure]:
     sizes = context.sizes
     lengths = [sizes.replay_short, sizes.replay_long]
     store = context.made(
-        "ledgers",
-        lambda path: context.run(
-            make_ledgers, f"ledgers of {lengths[0]:,} and {lengths[1]:,} records", path=path, lengths=lengths
-        ),
+        "ledgers", make_ledgers, f"ledgers of {lengths[0]:,} and {lengths[1]:,} records", lengths=lengths
     )
     took: list[list[Any]] = [
         context.run(at_random, "Looms", path=store, lengths=lengths, count=sizes.replays) for _ in range(sizes.rounds)

@@ -33,12 +33,11 @@ PAST = 384  # records of a run, on average
 def signals(context: Context) -> list[Figure]:
     """Acknowledged events a second from many senders, against raw."""
     sizes = context.sizes
-    pasts = context.folder / "pasts"
     bytes_of = context.run(bytes_written, "what signals write", path=busy(context), senders=sizes.senders)
-    context.run(
+    pasts = context.made(
+        "pasts",
         raw.pasts,
         "raw runs with a past",
-        path=pasts,
         runs=sizes.senders,
         records=PAST,
         record=bytes_of["record"],
@@ -87,10 +86,7 @@ def signals(context: Context) -> list[Figure]:
 def busy(context: Context) -> Path:
     """The store with a run for each sender, and their past."""
     senders = context.sizes.senders
-    return context.made(
-        f"busy-{senders}",
-        lambda path: context.run(make_busy, f"a store with {senders:,} busy runs", path=path, count=senders),
-    )
+    return context.made(f"busy-{senders}", make_busy, f"a store with {senders:,} busy runs", count=senders)
 
 
 def ours(context: Context, durability: str = "commit") -> float:

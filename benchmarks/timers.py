@@ -70,7 +70,7 @@ def alarm(state: Alarm, event: Started[int] | Paid | TimedOut, ctx: ReduceContex
 def timers(context: Context) -> list[Figure]:
     """Deadlines fired a second, against signals."""
     count = context.sizes.deadlines
-    store = context.made("alarms", lambda path: context.run(make_alarms, f"{count:,} alarms", path=path, count=count))
+    store = context.made("alarms", make_alarms, f"{count:,} alarms", count=count)
     fired = [context.run(fire, "Looms", path=context.copy(store), count=count) for _ in range(context.sizes.rounds)]
     sent = (signals.rates(context) * len(fired))[: len(fired)]
     return [

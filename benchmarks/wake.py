@@ -95,10 +95,7 @@ def wake(context: Context) -> list[Figure]:
 
 def orders(context: Context, count: int) -> Path:
     """The store with so many parked orders."""
-    return context.made(
-        f"orders-{count}",
-        lambda path: context.run(make_orders, f"a store with {count:,} parked runs", path=path, count=count),
-    )
+    return context.made(f"orders-{count}", make_orders, f"a store with {count:,} parked runs", count=count)
 
 
 async def one_signal(path: str, folder: str) -> list[dict[str, Any]]:
