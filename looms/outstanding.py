@@ -9,6 +9,7 @@ from looms.pages import Pages
 from looms.reducers.ids import checked_id
 from looms.snapshots import effect_rows, heads
 from looms.snapshots.effect_rows import EffectKey
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.rows import EffectRow, Head
 from looms.source import Source
 
@@ -26,6 +27,8 @@ class OutstandingEffect(msgspec.Struct, frozen=True):
         first_at: when the first attempt began; None when none did.
         due: when the next attempt is due; None when that is as soon as there is a host and a slot.
         error, message: of the last attempt that failed: the exception's class, and what it said.
+        damage: why its row, or what is known of its run, cannot be read; then the rest is empty as far as it is not
+            known.
     """
 
     run_id: str
@@ -38,6 +41,7 @@ class OutstandingEffect(msgspec.Struct, frozen=True):
     due: int | None
     error: str | None
     message: str | None
+    damage: str | None = None
 
 
 def list_effects(source: Source, run_id: str | None) -> AsyncIterator[OutstandingEffect]:
@@ -59,20 +63,20 @@ def list_effects(source: Source, run_id: str | None) -> AsyncIterator[Outstandin
                 if head is None:
                     raise unknown(wanted)
                 number = head.number
-                after = after or (number, 0, 0)  # before its first: records are counted from 1
-            page = effect_rows.page(view, after, PAGE)
-            if number is not None:
-                page = [(key, row) for key, row in page if key[0] == number]
-            found = [(heads.head(view, key[0]), key, row) for key, row in page]
+            page = effect_rows.listed(view, after, number, PAGE)
+            runs = {key[0]: heads.listed(view, key[0]) for key, _ in page}
         if not page:
             return None
         after = page[-1][0]
-        return [_outstanding(head, key, row) for head, key, row in found if head is not None]
+        return [_outstanding(head, key, row) for key, row in page if (head := runs[key[0]]) is not None]
 
     return Pages(read)
 
 
-def _outstanding(head: Head, key: EffectKey, row: EffectRow) -> OutstandingEffect:
+def _outstanding(head: Head, key: EffectKey, row: EffectRow | StoreFormatError) -> OutstandingEffect:
+    damage = f"its run is damaged: {head.error}" if head.status == heads.DAMAGED else None
+    if isinstance(row, StoreFormatError):
+        damage, row = row.why or str(row), EffectRow("")
     return OutstandingEffect(
         head.run_id,
         effect_rows.id_of(head, key[1], key[2]),
@@ -84,4 +88,5 @@ def _outstanding(head: Head, key: EffectKey, row: EffectRow) -> OutstandingEffec
         row.due,
         row.error,
         row.message,
+        damage,
     )

@@ -4,6 +4,7 @@ import msgspec
 
 from looms.reducers.records import effect_id
 from looms.snapshots.batch import Batch
+from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import pair, place, read_place
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import EffectRow, Head, decode, encode
@@ -36,10 +37,27 @@ def get(reading: Reading, key: EffectKey) -> EffectRow | None:
     return None if body is None else decode(_effect, EFFECTS, packed, body, reading)
 
 
-def page(reading: Reading, after: EffectKey | None = None, limit: int = 256) -> list[tuple[EffectKey, EffectRow]]:
-    """Return at most `limit` outstanding effects of all runs, those behind `after`, by run and then oldest first."""
-    low = b"" if after is None else place(*after) + b"\0"
-    return _decoded(reading, low, None, limit)
+def listed(
+    reading: Reading, after: EffectKey | None = None, run: int | None = None, limit: int = 256
+) -> list[tuple[EffectKey, EffectRow | StoreFormatError]]:
+    """Return at most `limit` outstanding effects, those behind `after`, by run and then oldest first.
+
+    In place of a row that cannot be read stands the error that says why.
+
+    Args:
+        run: of this run only.
+    """
+    low = b"" if run is None else pair(run, 0)
+    low = low if after is None else place(*after) + b"\0"
+    high = None if run is None else pair(run + 1, 0)
+    return [(read_place(key), _read(reading, key)) for key in reading.keys(EFFECTS, low, high, limit=limit)]
+
+
+def _read(reading: Reading, key: bytes) -> EffectRow | StoreFormatError:
+    try:
+        return decode(_effect, EFFECTS, key, reading.get(EFFECTS, key) or b"", reading)
+    except StoreFormatError as error:
+        return error
 
 
 def places(reading: Reading, after: EffectKey | None = None, limit: int = 256) -> list[EffectKey]:

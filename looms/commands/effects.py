@@ -13,7 +13,7 @@ from looms.commands.runs import BATCH, batches
 from looms.commands.session import Session
 from looms.commands.styles import ASKED, STATUS
 from looms.commands.tables import Rows
-from looms.commands.texts import word
+from looms.commands.texts import named, printable, word
 from looms.snapshots.lock import has_host
 
 
@@ -23,7 +23,10 @@ async def effects(
         str | None, typer.Argument(metavar="[RUN]", help="A run's id; all runs without.", show_default=False)
     ] = None,
 ) -> None:
-    """List the effects that are outstanding: attempts, the last error, the next time."""
+    """List the effects that are outstanding: attempts, the last error, the next time.
+
+    The exit code is 1 when one of them cannot be read.
+    """
     shown = 0
     hosted = has_host(str(session.store))
     async with session.reader() as reader:
@@ -31,10 +34,17 @@ async def effects(
         if session.out.json:
             async for effect in found:
                 session.out.line(plain(effect))
+                session.code |= effect.damage is not None
             return
         async for batch in batches(found, BATCH):
             session.out.show(listed(batch, header=not shown, hosted=hosted))
             shown += len(batch)
+            for one in batch:
+                if one.damage is not None:
+                    session.code = 1
+                    session.out.note(
+                        f"{named(one.effect_id)} is damaged: {printable(one.damage)}. looms check tells more"
+                    )
     if not shown:
         session.out.show("No effects are outstanding." if run is None else "It has no effects outstanding.")
 
@@ -46,12 +56,15 @@ def listed(found: list[OutstandingEffect], *, header: bool = True, hosted: bool 
     for one in found:
         error = "" if one.error is None else one.error + (f": {one.message}" if one.message else "")
         failed = word(error, STATUS["failed"])
-        rows.add_row(word(one.effect_id, "bold"), word(one.effect), str(one.attempts), _next(one, now, hosted), failed)
+        attempts = "?" if one.damage is not None else str(one.attempts)
+        rows.add_row(word(one.effect_id, "bold"), word(one.effect or "?"), attempts, _next(one, now, hosted), failed)
     return rows
 
 
 def _next(one: OutstandingEffect, now: int, hosted: bool) -> Text:
     """When it is tried next. A row that says it is running, in a store without a host, is of a process that died."""
+    if one.damage is not None:
+        return Text("damaged", STATUS["failed"])
     if one.held:
         return Text("held", STATUS["suspended"])
     if not one.running and one.due is not None and one.due > now:

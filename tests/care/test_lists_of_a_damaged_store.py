@@ -68,6 +68,32 @@ async def test_a_run_that_is_damaged_cannot_be_exported_by_an_id_that_leads_nowh
         assert (await reader.export_runs(tmp_path / "one.jsonl", run_ids=["guest"])).incomplete == ("guest",)
 
 
+async def test_an_effect_whose_row_is_damaged_is_named_and_the_others_are_told(store: Path) -> None:
+    async with Reader(store) as reader:
+        before = [one async for one in reader.effects()]
+    (key, _), *_ = rows_of(store, EFFECTS)
+    damage(store, EFFECTS, key)
+    async with Reader(store) as reader:
+        now = [one async for one in reader.effects()]
+        (told,) = [one for one in now if one.damage is not None]
+        assert "checksum" in (told.damage or "")
+        assert [one.effect_id for one in now] == [one.effect_id for one in before]
+        assert [one for one in now if one is not told] == [one for one in before if one.effect_id != told.effect_id]
+        assert [one async for one in reader.effects(told.run_id)] == [one for one in now if one.run_id == told.run_id]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_the_command_names_an_effect_that_is_damaged_and_goes_on(
+    store: Path, capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    (key, _), *others = rows_of(store, EFFECTS)
+    damage(store, EFFECTS, key)
+    assert looms_command(["--store", str(store), "effects", *options]) == 1
+    told = capfd.readouterr()
+    assert len(told.out.splitlines()) == 2 + len(others) - len(options)
+    assert "is damaged: its checksum" in told.err or "its checksum" in told.out
+
+
 def test_the_commands_go_on_and_say_what_is_damaged(
     store: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,7 +85,7 @@ READERS: dict[str, Callable[[Reading], object]] = {
     "bodies": lambda view: snapshot_rows.body(view, 1, 5),
     "inbox": lambda view: inbox.page(view, 1),
     "shapes": lambda view: list(shapes.load(view)),
-    "effects": lambda view: effect_rows.page(view),
+    "effects": lambda view: [effect_rows.get(view, key) for key in effect_rows.places(view)],
     "keys": lambda view: keys.get(view, 1, "key"),
     "commits": lambda view: commits.page(view),
     "retained": lambda view: retained.page(view),

@@ -179,8 +179,8 @@ def test_effects_are_paged_over_all_runs(store: Store) -> None:
         effect_rows.put(batch, key, row)
     store.commit(batch)
     with store.view() as view:
-        found: list[tuple[effect_rows.EffectKey, EffectRow]] = []
-        while page := effect_rows.page(view, after=found[-1][0] if found else None, limit=3):
+        found: list[tuple[effect_rows.EffectKey, object]] = []
+        while page := effect_rows.listed(view, after=found[-1][0] if found else None, limit=3):
             found += page
         assert found == list(rows.items())
         assert dict(effect_rows.of_run(view, 7)) == {key: row for key, row in rows.items() if key[0] == 7}
