@@ -20,7 +20,7 @@ from looms.listing import definition_name, unknown_definition
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.exact_json import as_json
 from looms.reducers.forks import before_it_came
-from looms.reducers.givens import items
+from looms.reducers.givens import items, listener
 from looms.reducers.ids import checked_id
 from looms.reducers.items import Delivery, pack_item, unpack_item
 from looms.reducers.portable import (
@@ -295,6 +295,7 @@ async def export(
     source: Source, target: Target, wanted: Chosen, at: int, progress: Callable[[Exported], None] | None
 ) -> Exported:
     """Write runs to a file or a stream; see ``Reader.export_runs``."""
+    listener("progress", progress)
     problem = None if wanted.definition is None else unknown_definition(source, wanted.definition)
     if problem is not None:
         raise InvalidInput(f"definition {problem}")

@@ -32,8 +32,8 @@ from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
 from looms.reducers.events import Event
+from looms.reducers.givens import listener, refused
 from looms.reducers.givens import path as given_path
-from looms.reducers.givens import refused
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.reducers.state import State
@@ -90,6 +90,8 @@ class Runtime:
         retention: Retention | None = None,
     ) -> None:
         self.path = given_path("path", path)
+        if clock is not None and not all(callable(getattr(clock, name, None)) for name in ("now", "sleep_until")):
+            refused("clock", clock, "a looms.Clock: something with now() and sleep_until(at)")
         self.clock = clock or SystemClock()
         self._code = Registry(modules)
         self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict, retention)
@@ -320,6 +322,7 @@ class Runtime:
         if not isinstance(rename, Mapping | None):
             refused("rename", rename, "a dict of new ids, by the old ones")
         wanted = Wanted(dict(rename or {}), prefix, new_id, effects, on_conflict)
+        listener("progress", progress)
 
         async def asked(request: Request) -> Any:
             return await ask(Service(host), host, request).result()
@@ -360,6 +363,7 @@ class Runtime:
             OSError: the archive cannot be written; nothing was deleted.
         """
         host, now = self.host, self.clock.now()
+        listener("progress", progress)
         found = await plan(self, wanted(now, finished_older, archive, snapshots_older, keep_every, definition))
         if dry_run:
             return Pruned(len(found.old.numbers), found.spare.snapshots, 0)

@@ -102,6 +102,14 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
+def is_plain(function: Callable[..., Any]) -> bool:
+    """Whether a function has done its work when its call returns: it is no async and no generator function."""
+    runs = called(function)
+    return not (
+        inspect.iscoroutinefunction(runs) or inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs)
+    )
+
+
 def check_plain(function: Callable[..., Any], where: str) -> None:
     """Refuse what is no plain function where one is called without waiting for it.
 
@@ -110,8 +118,7 @@ def check_plain(function: Callable[..., Any], where: str) -> None:
     """
     if not callable(function):
         raise ModuleError(f"{where}: {function!r} is not a function")
-    runs = called(function)
-    if inspect.iscoroutinefunction(runs) or inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs):
+    if not is_plain(function):
         raise ModuleError(
             f"{where}: it should be a plain function, so that it can be replayed; I/O belongs in an effect"
         )

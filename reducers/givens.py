@@ -6,6 +6,7 @@ Python's own error would come from somewhere inside, and say nothing of what the
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from looms.reducers.annotations import is_plain
 from looms.reducers.errors import InvalidInput
 
 
@@ -50,3 +51,13 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     if type(value) is not int or value < least:
         refused(name, value, f"a whole number from {least}")
     return value
+
+
+def listener(name: str, value: object) -> None:
+    """Refuse what cannot be told of something on the way: a function that is called, and not awaited, or None.
+
+    Raises:
+        InvalidInput: it cannot be called, or nothing of it would run then.
+    """
+    if value is not None and not (callable(value) and is_plain(value)):
+        refused(name, value, "a plain function, no async and no generator one: it is called, and not awaited")

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import msgspec
 
+from looms.reducers.givens import listener
 from looms.reducers.givens import path as given_path
 from looms.snapshots import commits, folder
 from looms.snapshots.environment import Environment
@@ -50,6 +51,7 @@ def backup(
         StoreError: the target is there already, or its folder does not allow it.
     """
     path, name = given_path("path", path), given_path("target", target)
+    listener("step", step)
     if os.path.lexists(name):
         raise StoreError(f"{name}: there is something already. A backup is never written over; give another name.")
     where, called = os.path.split(os.path.abspath(name))

@@ -29,7 +29,7 @@ from looms.care.tables import (
     check_types,
     note_headless,
 )
-from looms.reducers.givens import items
+from looms.reducers.givens import items, listener
 from looms.reducers.ids import checked_id
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
@@ -88,6 +88,8 @@ def check(
         UnknownRun: there is no such run.
         ModuleError: the modules do not fit together.
     """
+    listener("found", found)
+    listener("step", step)
     given = items("modules", modules, "a list of modules, such as [payments, orders]")
     with closing(Environment(path)) as environment:
         return checked(

@@ -16,6 +16,7 @@ import msgspec
 from looms.care.checking import damages
 from looms.care.findings import Finding, Mend
 from looms.care.ledger import Ledger, Step
+from looms.reducers.givens import listener
 from looms.reducers.givens import path as given_path
 from looms.snapshots import folder
 from looms.snapshots.environment import Environment
@@ -76,6 +77,8 @@ def repair(
         StoreFull, StoreError: the disk or the folder does not allow it.
     """
     name = given_path("path", path)
+    listener("repaired", repaired)
+    listener("step", step)
     if folder.look(name) is not Found.STORE:
         raise StoreNotFound(f"{name}: there is no store.")
     with ExitStack() as stack:

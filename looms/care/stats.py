@@ -10,7 +10,7 @@ from heapq import nlargest
 
 import msgspec
 
-from looms.reducers.givens import whole
+from looms.reducers.givens import listener, whole
 from looms.snapshots import heads, snapshot_rows, walks
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreFormatError
@@ -90,6 +90,7 @@ def stats(path: str | os.PathLike[str], *, top: int = 10, step: Step | None = No
         StoreNotFound: there is no store.
         StoreFormatError: it cannot be opened. (A row that is damaged is left out.)
     """
+    listener("step", step)
     with closing(Environment(path)) as environment:
         return measured(environment, top, step or (lambda _: None))
 

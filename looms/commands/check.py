@@ -54,17 +54,35 @@ async def check(
     with session.mapped() if repair else nullcontext(), Bar(session.out, doing, total) as bar:
         told = _Told(session, bar)
         if repair:
-            found: Repaired | Checked = await aside(
-                lambda step: repair_store(path, let_go=let_go, repaired=told.repaired, step=told.steps(step))
-            )
-            for left in found.left if isinstance(found, Repaired) else ():
-                told.left(left)
+            found: Repaired | Checked = await _repaired(session, told, let_go)
         else:
             found = await aside(
                 lambda step: check_store(path, runs=ids, modules=modules, found=told.left, step=told.steps(step))
             )
     _summary(session, found)
     session.code = int(not found.ok)
+
+
+async def _repaired(session: Session, told: "_Told", let_go: bool) -> Repaired:
+    """Repair, and tell at the end what holds then: a later round may find that a row is not right though it was mended.
+
+    Where it does not come to its end, it says how much it has put right by then.
+    """
+    mended: list[Finding] = []
+    path = session.store
+    try:
+        done = await aside(
+            lambda step: repair_store(path, let_go=let_go, repaired=mended.append, step=told.steps(step))
+        )
+    except BaseException:
+        if mended:
+            session.out.note(f"{counted(len(mended), 'row')} put right by then; a repair that is begun again goes on")
+        raise
+    for one in done.repaired:
+        told.repaired(one)
+    for one in done.left:
+        told.left(one)
+    return done
 
 
 class _Told:

@@ -35,7 +35,7 @@ class _Line(msgspec.Struct, frozen=True):
     found: msgspec.Raw
 
 
-FORMAT = 1
+FORMAT = 2  # 1: did not tell where a run hung
 
 
 class VerifyFile:
@@ -120,7 +120,10 @@ class VerifyFile:
         except msgspec.MsgspecError:
             raise self._no_such_file() from None
         if head.looms_verify != FORMAT:
-            raise self._no_such_file()
+            raise UsageError(
+                f"--resume {self._path}: that is of another version of Looms, which verifies otherwise; give another "
+                "file, or remove this one to begin anew"
+            )
         if head.store != self._head.store:
             raise UsageError(
                 f"--resume {self._path}: that is of a verification of {head.store}, and this is {self._head.store}; "

@@ -10,6 +10,7 @@ from looms.reducers.definitions import Definition
 from looms.reducers.effects import Effect
 from looms.reducers.errors import LoomsError, ModuleError, UnknownEvent
 from looms.reducers.events import Event, event_type
+from looms.reducers.givens import items, refused
 from looms.reducers.instructions import Invoke, Step
 from looms.reducers.lifecycle import RUNTIME_EVENTS, Started
 from looms.reducers.messages import told
@@ -39,8 +40,13 @@ def check_module(modules: Module | Iterable[Module]) -> None:
 
     Raises:
         AssertionError: there is something; the message has a line for each.
+        InvalidInput: it was given something else.
     """
-    given = [modules] if isinstance(modules, Module) else list(modules)
+    right = "a module, or a list of modules, such as [payments, orders]"
+    given = [modules] if isinstance(modules, Module) else list(items("modules", modules, right))
+    for one in given:
+        if not isinstance(one, Module):
+            refused("modules", modules, right)
     if len(given) == 1:
         given = _with_required(given[0])
     found = list(dict.fromkeys(_findings(given)))

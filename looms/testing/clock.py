@@ -6,6 +6,7 @@ from typing import ClassVar
 import anyio
 
 from looms.actors.host import Host
+from looms.reducers.givens import refused, whole
 from looms.reducers.moments import is_seconds
 from looms.testing.settling import settle
 
@@ -22,7 +23,7 @@ class TestClock:
     __test__: ClassVar[bool] = False  # pytest would take it for a class of tests
 
     def __init__(self, at: int = BEGIN) -> None:
-        self._now = at
+        self._now = whole("at", at)
         self._sleepers: dict[anyio.Event, int] = {}
         self._hosts: list[Host] = []
 
@@ -32,6 +33,8 @@ class TestClock:
 
     async def sleep_until(self, at: int) -> None:
         """Return when the test has moved the clock to ``at``."""
+        if isinstance(at, bool) or not isinstance(at, int | float):
+            refused("at", at, "milliseconds since 1970")
         while at > self._now:
             due = anyio.Event()
             self._sleepers[due] = at

@@ -8,8 +8,9 @@ from typing import Any
 from looms.reducers.annotations import called
 from looms.reducers.codec import Unfit
 from looms.reducers.definitions import Definition, Projection
-from looms.reducers.errors import InvalidEvent
+from looms.reducers.errors import InvalidEvent, InvalidInput
 from looms.reducers.events import Event, event_type
+from looms.reducers.givens import refused
 from looms.reducers.instructions import Step
 from looms.reducers.lifecycle import Started
 from looms.testing.differing import first_place, said
@@ -46,17 +47,20 @@ def assert_pure(reducer: Definition[Any, Any, Any] | Projection[Any], *events: E
         state: where it begins; without, ``state()`` of its state's class.
 
     Raises:
+        InvalidInput: what was given is no reducer, or none that has such an event or state.
         InvalidEvent: an event of which a field is not what its class says, which could not be recorded.
         AssertionError: it is not pure; the message says what it does, on which event, and in which line.
     """
     if not isinstance(reducer, Definition | Projection):
-        raise TypeError(f"{reducer!r} is no reducer; give one as @module.reducer or @module.projection left it")
+        refused("reducer", reducer, "one as @module.reducer or @module.projection left it")
     for event in events:
         if type(event) not in reducer.handles:
-            raise TypeError(f"{reducer.name} does not handle {type(event).__name__}, so it never gets one")
+            raise InvalidInput(f"{reducer.name} does not handle {type(event).__name__}, so it never gets one")
         _check_fields(reducer, event)
     if state is not None and type(state) is not reducer.state:
-        raise TypeError(f"{reducer.name} has a {reducer.state.__name__} as its state, never a {type(state).__name__}")
+        raise InvalidInput(
+            f"{reducer.name} has a {reducer.state.__name__} as its state, never a {type(state).__name__}"
+        )
     for found in impurities(reducer, *events, state=state):
         raise AssertionError(f"{reducer.name} is not pure: {found}")
 

@@ -6,9 +6,11 @@ import msgspec
 
 from looms.reducers.codec import Unfit
 from looms.reducers.errors import ReducerError
+from looms.reducers.givens import refused
 from looms.reducers.registry import Registry
 from looms.reducers.views import RunState
 from looms.run import Run
+from looms.run_reading import RunReading
 from looms.runtime import Runtime
 from looms.testing.differing import first_place, said
 from looms.verifying import Verification, verify
@@ -29,11 +31,14 @@ async def assert_replays(what: Run[Any, Any] | Runtime) -> None:
     Raises:
         AssertionError: something is not the same; the message says what and where.
         UnknownRun: there is no such run.
+        InvalidInput: it was given something else.
     """
     if isinstance(what, Runtime):
         async for summary in what.runs():
             await assert_replays(what.run(summary.run_id))
         return
+    if not isinstance(what, RunReading):
+        refused("what", what, "a run, or a runtime for all of its runs; inside of `async with`")
     live = await what.inspect()
     problem = _problem(await verify(what._source, what.id))
     if problem is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from looms.reducers.effects import Effect
 from looms.reducers.errors import ModuleError, closest
+from looms.reducers.givens import refused
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.runtime import Runtime
@@ -43,13 +44,16 @@ async def runtime(
 
     Raises:
         ModuleError: one of ``effects`` is of none of the modules, or its handler is none.
+        InvalidInput: something that cannot be.
     """
     with ExitStack() as stack:
         if path is None:
             path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="looms-")), "test.looms")
+        if not isinstance(clock, TestClock | None):
+            refused("clock", clock, "a TestClock, which the test moves")
         clock = clock or TestClock()
         made = RuntimeOnTestClock(path, modules=modules, clock=clock, **options)
-        replace_handlers(made.code, effects or {})
+        replace_handlers(made.code, {} if effects is None else effects)
         async with made as opened:
             yield opened
 
@@ -60,6 +64,8 @@ def replace_handlers(code: Registry, handlers: Handlers) -> None:
     Raises:
         ModuleError: an effect that is not there, or a handler that is none.
     """
+    if not isinstance(handlers, Mapping):
+        refused("effects", handlers, "a dict of handlers, by the effects that they stand in for")
     for effect, handler in handlers.items():
         if not isinstance(effect, Effect):
             raise ModuleError(f"effects: {effect!r} is not an effect; give one as @module.effect left it")

@@ -216,6 +216,7 @@ def test_a_file_of_another_store_or_of_other_code_is_refused(store: Path, tmp_pa
     for name, value, message in (
         ("store", "/elsewhere", "of a verification of /elsewhere"),
         ("code", "0", "other code"),
+        ("looms_verify", 1, "another version of Looms"),
     ):
         changed = json.dumps(json.loads(head) | {name: value})
         file.write_text("\n".join([changed, *rest]) + "\n")

@@ -85,6 +85,36 @@ async def test_no_call_answers_with_a_raw_type_error(path: Path, clock: TestCloc
                 await called(call)
 
 
+async def coroutine(*_: object) -> None:
+    """What would never run, as nobody awaits it."""
+
+
+def generator(*_: object) -> Any:
+    """What would never run, as nobody goes through it."""
+    yield
+
+
+@pytest.mark.parametrize("bad", [coroutine, generator, 7], ids=["async", "generator", "number"])
+async def test_what_is_told_on_the_way_is_a_plain_function(path: Path, clock: TestClock, bad: Any) -> None:
+    made = str(path)
+    async with runtime(MODULES, path, clock) as rt, Reader(path) as reader:
+        calls: dict[str, Callable[[], Any]] = {
+            "progress": lambda: rt.export_runs("new.jsonl", progress=bad),
+            "progress ": lambda: reader.export_runs("new.jsonl", progress=bad),
+            "progress  ": lambda: rt.import_runs("none.jsonl", progress=bad),
+            "progress   ": lambda: rt.prune(finished_older=0, progress=bad),
+            "found": lambda: looms.check(made, found=bad),
+            "step": lambda: looms.check(made, step=bad),
+            "step ": lambda: looms.stats(made, step=bad),
+            "step  ": lambda: looms.backup(made, "copy.looms", step=bad),
+            "step   ": lambda: looms.repair(made, step=bad),
+            "repaired": lambda: looms.repair(made, repaired=bad),
+        }
+        for name, call in calls.items():
+            with pytest.raises(LoomsError, match=f"{name.strip()}=.*give a plain function"):
+                await called(call)
+
+
 def test_a_status_of_another_type_is_told_without_await_too(path: Path) -> None:
     wrong: Any = 0
     with looms.open(path, modules=MODULES) as rt, pytest.raises(LoomsError, match="status=0; one of running"):

@@ -25,6 +25,7 @@ import looms.demo
 from looms import (
     Event,
     InvalidEvent,
+    InvalidInput,
     Module,
     ReduceContext,
     Reduced,
@@ -329,19 +330,19 @@ def test_what_raises_on_a_given_event_raises_here() -> None:
 
 
 def test_only_a_reducer_is_checked() -> None:
-    with pytest.raises(TypeError, match="is no reducer"):
+    with pytest.raises(InvalidInput, match=r"reducer=.*; give one as @module\.reducer"):
         assert_pure(deeper)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"made\.notes does not handle TimedOut"):
+    with pytest.raises(InvalidInput, match=r"made\.notes does not handle TimedOut"):
         assert_pure(reducer(lambda: None), TimedOut("w"))
 
 
 def test_an_event_or_a_state_that_could_not_be_recorded_is_refused() -> None:
     made = reducer(lambda: None)
-    with pytest.raises(TypeError, match=r"made\.notes does not handle str"):
+    with pytest.raises(InvalidInput, match=r"made\.notes does not handle str"):
         assert_pure(made, "a")  # type: ignore[arg-type]
     with pytest.raises(InvalidEvent, match=r"desk\.noted: .*`\$\.text`"):
         assert_pure(made, Noted(7))  # type: ignore[arg-type]
     with pytest.raises(InvalidEvent, match=r"the input of made\.notes: .*"):
         assert_pure(made, Started("a"))
-    with pytest.raises(TypeError, match=r"made\.notes has a Notes as its state, never a dict"):
+    with pytest.raises(InvalidInput, match=r"made\.notes has a Notes as its state, never a dict"):
         assert_pure(made, state={})
