@@ -13,11 +13,11 @@ import anyio
 import pytest
 
 from looms import Runtime
-from looms.snapshots import heads
+from looms.snapshots import heads, requests
 from looms.snapshots.environment import Environment
 from looms.snapshots.store import Store
 from tests.commands.command import LIMIT, lines, run, started
-from tests.commands.test_driving import APP
+from tests.commands.test_driving import APP, hosting
 from tests.looms.shop import MODULES, OPEN, Closed, Paid, till
 
 
@@ -110,3 +110,26 @@ def test_a_ctrl_c_tells_what_was_imported_and_how_to_go_on(tmp_path: Path) -> No
     assert len(lines("--store", target, "runs", "--limit", "100")) == done == RUNS - left
     assert lines("--store", target, "import", file, "--on-conflict", "skip")[0]["runs"] == left
     assert lines("--store", target, "runs", "--limit", "100") == lines("--store", source, "runs", "--limit", "100")
+
+
+def test_a_ctrl_c_tells_what_was_deleted_and_how_to_go_on(fresh: Path, tmp_path: Path) -> None:
+    assert run("--store", fresh, *APP, "cancel", "o1").returncode == 0
+    archive = tmp_path / "a.jsonl"
+    prune = ("prune", "--finished-older", "0s", "--yes")
+    with hosting(fresh) as host, closing(Environment(fresh)) as environment:
+        host.send_signal(signal.SIGSTOP)  # so that nothing is deleted before the Ctrl-C
+        try:
+            with started("--store", fresh, *prune, "--archive", archive) as process:
+                deadline = time.monotonic() + LIMIT
+                while time.monotonic() < deadline:
+                    with environment.view() as view:
+                        if requests.waiting(view):
+                            break
+                process.send_signal(signal.SIGINT)
+                stdout, stderr = process.communicate(timeout=LIMIT)
+        finally:
+            host.send_signal(signal.SIGCONT)
+        assert (process.returncode, stdout) == (130, ""), stderr
+        assert "stopped: 0 runs deleted, 1 left" in stderr
+        assert "without --archive goes on" in " ".join(stderr.split())
+        assert lines("--store", fresh, *prune)[0]["runs"] == 1
