@@ -221,8 +221,8 @@ async def _as_host(host: Host, request: Request) -> Any:
 async def _through_host(environment: Environment, code: Registry | None, tends: bool, request: Request) -> Any:
     """Put a request into the store, ring, and wait for the answer."""
     id = uuid.uuid4().bytes
-    await anyio.to_thread.run_sync(requests.ask, environment, id, pack_request(request))
     try:
+        await anyio.to_thread.run_sync(requests.ask, environment, id, pack_request(request))
         data = await _answer(environment, code, tends, id)
     finally:
         with anyio.CancelScope(shield=True):

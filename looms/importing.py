@@ -35,6 +35,7 @@ from looms.summaries import Imported
 
 RECORDS = 256  # of a request, at most
 BYTES = 1 << 20
+PARTING = 0.5  # seconds that a host has to let go of what an import that fails has begun
 LINES = 1_024  # read before others are served
 
 Effects = Literal["hold", "redispatch"]
@@ -115,6 +116,8 @@ class Import:
         self._view = view
         self._progress = progress
         self._looking = looking
+        self._asked: list[str] = []  # the runs that are to be there when the request under way is answered
+        self._last = ""  # the run that the last part was of
         self.runs: int | None = None
         self.done = Imported(0, 0)
 
@@ -135,6 +138,24 @@ class Import:
             with opened(path) as file:
                 await self._bring(requests(Lines(file, name), self._wanted, incomplete))
         return self.done
+
+    def settle(self, view: View) -> None:
+        """Count what came in though its answer did not come, as whoever asked was stopped."""
+        there = sum(heads.find(view, id) is not None for id in self._asked)
+        self._asked = []
+        self.done = msgspec.structs.replace(self.done, runs=self.done.runs + there)
+
+    def _awaited(self, parts: list[RunPart]) -> list[str]:
+        """The runs that are there once these parts are, and are not there yet."""
+        whole = []
+        for part in parts:
+            self._last = part.run_id if part.line is not None else self._last
+            if part.last:
+                whole.append(self._last)
+        if self._wanted.on_conflict == "error":
+            return whole
+        with self._view() as view:
+            return [id for id in whole if heads.find(view, id) is None]
 
     async def _look(self, lines: Lines, file: IO[bytes]) -> tuple[set[int], tuple[int, int] | None]:
         """Look at all of it, and write nothing.
@@ -174,14 +195,15 @@ class Import:
                 if parts and parts[0].line is None and going_on is None:
                     parts = parts[1:]  # of a run that is left out
                 request = msgspec.structs.replace(request, parts=parts, going_on=going_on)
-                with anyio.CancelScope(shield=True):  # whoever stops it is told what is there
-                    answer = msgspec.convert(await self._ask(request), Answer)
-                going_on = answer.going_on
+                self._asked = self._awaited(parts)
+                answer = msgspec.convert(await self._ask(request), Answer)
+                going_on, self._asked = answer.going_on, []
                 self._note(request, answer)
         except BaseException as error:
             if going_on is not None:
-                with anyio.CancelScope(shield=True), suppress(LoomsError):
-                    await self._ask(DropImport(going_on))  # a host that is gone removes it at its next start
+                # A host that ends together with this never answers; it removes the run at its next start.
+                with anyio.move_on_after(PARTING, shield=True), suppress(LoomsError):
+                    await self._ask(DropImport(going_on))
             if isinstance(error, LoomsError) and self.done.runs:
                 error.add_note(f"{self.done.runs} runs were imported before that, and are there")
             raise

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from looms.commands.progress import Bar
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
 from looms.importing import Import, Wanted
+from looms.snapshots.environment import Environment
 
 
 class OnConflict(StrEnum):
@@ -64,21 +66,24 @@ async def import_(
     source = sys.stdin.buffer if str(file) == "-" else file
     if isinstance(source, Path):
         source.open("rb").close()  # before a store is made
-    async with session.driver(new=True, tends=True) as driver, session.reader() as reader:
-        size = file.stat().st_size if isinstance(source, Path) else None
-        with Bar(session.out, "checking", size) as bar:
-            work = Import(wanted, driver.ask, reader.view, lambda done: _show(bar, work, done), bar.reach)
-            try:
+    size = file.stat().st_size if isinstance(source, Path) else None
+    work: Import | None = None
+    try:
+        async with session.driver(new=True, tends=True) as driver, session.reader() as reader:
+            with Bar(session.out, "checking", size) as bar:
+                work = Import(wanted, driver.ask, reader.view, lambda done: _show(bar, work, done), bar.reach)
                 done = await work.run(source)
-            except anyio.get_cancelled_exc_class():
-                with bar.aside():
-                    session.out.note(_how_to_go_on(work, new_ids=new_ids))
-                raise
+    except anyio.get_cancelled_exc_class():
+        if work is not None:  # what was under way may have come to its end
+            with closing(Environment(session.store)) as environment, environment.view() as view:
+                work.settle(view)
+            session.out.note(_how_to_go_on(work, new_ids=new_ids))
+        raise
     _tell(session, done)
 
 
-def _show(bar: Bar, work: Import, done: Imported) -> None:
-    bar.begin("importing", work.runs)
+def _show(bar: Bar, work: Import | None, done: Imported) -> None:
+    bar.begin("importing", None if work is None else work.runs)
     bar.reach(done.runs + len(done.skipped))
 
 

@@ -4,11 +4,12 @@ import io
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
 import pytest
 
 from looms import Run, Runtime
 from looms.testing import TestClock
-from tests.looms.desk import Asked, Mood, begin, store
+from tests.looms.desk import MODULES, Asked, Mood, begin, store
 from tests.looms.test_importing import export, exported, good_mood, told
 
 pytestmark = pytest.mark.anyio
@@ -155,3 +156,20 @@ async def test_what_came_due_while_a_run_was_suspended_comes_due_once(tmp_path: 
         await rt.run("d").resume()
         await clock.advance(61)
         assert (await rt.run("d").state()).said == ("nobody: w1",)
+
+
+async def test_an_import_ends_when_it_is_cancelled_together_with_its_host(tmp_path: Path) -> None:
+    async with store(tmp_path / "a.looms") as rt:
+        for n in range(6):
+            await (await begin(rt, run_id=f"r{n}")).signal(*[Asked("note", n) for n in range(200)])
+        data = await export(rt)
+    with anyio.fail_after(30), anyio.CancelScope() as scope:
+        async with Runtime(tmp_path / "b.looms", modules=MODULES) as rt, anyio.create_task_group() as tasks:
+            tasks.start_soon(rt.import_runs, io.BytesIO(data))
+            async for _ in rt.commits(follow=True):
+                scope.cancel()  # while the next request is asked
+    assert scope.cancelled_caught
+    async with store(tmp_path / "b.looms") as rt:
+        assert (await rt.check()).ok
+        await rt.import_runs(io.BytesIO(data), on_conflict="skip")
+        assert len([one async for one in rt.runs()]) == 6
