@@ -71,7 +71,9 @@ def timers(context: Context) -> list[Figure]:
     """Deadlines fired a second, against signals."""
     count = context.sizes.deadlines
     store = context.made("alarms", make_alarms, f"{count:,} alarms", count=count)
-    fired = [context.run(fire, "Looms", path=context.copy(store), count=count) for _ in range(context.sizes.rounds)]
+    fired = [
+        context.run(fire, "Looms", path=context.copy(store), count=count) for _ in range(min(3, context.sizes.rounds))
+    ]
     sent = (signals.rates(context) * len(fired))[: len(fired)]
     return [
         ratio(
