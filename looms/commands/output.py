@@ -9,10 +9,15 @@ import io
 import os
 import select
 import sys
+from collections.abc import Iterable
 from typing import IO, Any
 
 import msgspec
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from looms.commands.flow import Flow
 
 PIPE_WIDTH = 160  # of what is not a terminal: wide, so that lines stay whole for grep
 
@@ -133,6 +138,12 @@ class _Console(Console):
     """
 
     limited = True
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        whole = (options or self.options).no_wrap
+        if type(renderable) is Text and not renderable.no_wrap and not whole:
+            renderable = Flow(renderable)
+        return super().render(renderable, options)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

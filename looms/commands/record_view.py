@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from looms.commands.flow import Flow
 from looms.commands.moments import age, length, moment
 from looms.commands.plain import plain, plain_instruction
 from looms.commands.styles import ASKED, QUIET, TYPE
@@ -17,13 +17,9 @@ from looms.reducers.records import Record
 
 def record_row(record: Record, now: int) -> RenderableType:
     """A record as it stands in a log: seq and age in columns of their own, beside it all that it says."""
-    row = Table.grid(padding=(0, 2))
-    row.add_column(justify="right", width=6)
-    row.add_column(justify="right", width=10)
-    row.add_column(overflow="fold")
-    said = Group(record_title(record), *_payload(record), *decided(record))
-    row.add_row(Text(str(record.seq)), Text(age(record.at, now, rough=True), QUIET), said)
-    return row
+    first, *more = record_title(record), *_payload(record), *decided(record)
+    lead = Text.assemble(f"{record.seq:>6}  ", (f"{age(record.at, now, rough=True):>10}", QUIET), "  ")
+    return Group(Flow(first, lead), *(Flow(text, Text(" " * lead.cell_len)) for text in more))
 
 
 def record_title(record: Record) -> Text:

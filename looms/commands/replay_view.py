@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from looms.commands.flow import Flow
 from looms.commands.moments import age, moment
 from looms.commands.plain import plain
 from looms.commands.record_view import decided, record_title
@@ -36,17 +36,18 @@ def replay_view(replay: Replay, now: int, width: int) -> RenderableType:
 def differing(before: RunState | None, after: RunState | None, width: int) -> RenderableType:
     """A line or two for each place where two states of a run differ."""
     found = differences(*pictures(before, after, moment))
-    rows = Table.grid(padding=(0, 1))
-    rows.add_column()
-    rows.add_column(overflow="fold")
+    rows: list[Flow] = []
     for difference in found:
         for sign, change in _change(difference, width):
-            rows.add_row(sign, change, style=SIGNS[sign])
+            change.stylize_before(SIGNS[sign])
+            rows.append(Flow(change, Text(f"{sign} ", SIGNS[sign])))
     if not found:
-        rows.add_row("", "nothing", style=QUIET)
+        rows.append(Flow(Text("nothing", QUIET), Text("  ")))
     if not states_known(before, after):
-        rows.add_row("", "what became of the state is not known here: it takes --app to fold it", style=QUIET)
-    return rows
+        rows.append(
+            Flow(Text("what became of the state is not known here: it takes --app to fold it", QUIET), Text("  "))
+        )
+    return Group(*rows)
 
 
 def _change(difference: Difference, width: int) -> Iterator[tuple[str, Text]]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
-from rich.tree import Tree
 
+from looms.commands.flow import Flow
 from looms.commands.moments import age, length
 from looms.commands.plain import plain
 from looms.commands.record_view import record_row
@@ -37,20 +36,25 @@ def heading(run: RunState, note: str = "") -> Text:
     return Text("  ").join([*parts, Text(f"at {run.seq}"), *notes])
 
 
-def tree(run: RunState, now: int) -> Tree:
+def tree(run: RunState, now: int) -> RenderableType:
     """The threads that are alive, each with its waits and its outstanding effects."""
-    nodes: dict[str | None, Tree] = {}
-    for thread in run.threads.values():
-        label = _thread(thread)
-        parent = nodes.get(thread.parent)
-        nodes[thread.id] = node = Tree(label, guide_style=QUIET) if parent is None else parent.add(label)
-        for wait in run.waits:
-            if wait.thread == thread.id:
-                node.add(_wait(wait, now))
-        for effect in run.effects:
-            if effect.thread == thread.id:
-                node.add(_effect(effect))
-    return nodes.get("root", Tree("root"))
+    return Group(*_branch(run, run.threads["root"], now, Text(), Text())) if "root" in run.threads else Text("root")
+
+
+def _branch(run: RunState, thread: ThreadState, now: int, lead: Text, below: Text) -> Iterator[Flow]:
+    """A thread and what hangs on it; what stands before its line, and before those below it."""
+    yield Flow(_thread(thread), lead, below)
+    leaves = [_wait(wait, now) for wait in run.waits if wait.thread == thread.id]
+    leaves += [_effect(effect) for effect in run.effects if effect.thread == thread.id]
+    children = [child for child in run.threads.values() if child.parent == thread.id]
+    parts: list[Text | ThreadState] = [*leaves, *children]
+    for left, hanging in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
+        mark = below + Text("├── " if left else "└── ", QUIET)
+        then = below + Text("│   " if left else "    ", QUIET)
+        if isinstance(hanging, Text):
+            yield Flow(hanging, mark, then)
+        else:
+            yield from _branch(run, hanging, now, mark, then)
 
 
 def _thread(thread: ThreadState) -> Text:
@@ -100,5 +104,5 @@ def states(run: RunState, width: int) -> Iterator[RenderableType]:
             yield _inside(json_block(plain(thread.state), width - 2))
 
 
-def _inside(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2), expand=False)
+def _inside(part: Text) -> Flow:
+    return Flow(part, Text("  "))

@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
+from looms.commands.flow import unbroken
 from looms.commands.styles import QUIET
 
 GAP = 2  # blanks between columns
@@ -156,6 +157,4 @@ def _plain(cell: str | Text | Gauge) -> str:
 
 def _whole(cell: Cell) -> Text:
     """A line that is not broken, whatever its length: a terminal goes on below, and what is copied is in one piece."""
-    line = cell.copy() if isinstance(cell, Text) else Text(_plain(cell))
-    line.no_wrap, line.overflow = True, "ignore"
-    return line
+    return unbroken(cell if isinstance(cell, Text) else Text(_plain(cell)))

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from looms.commands.flow import Flow
 from looms.commands.plain import plain_instruction
 from looms.commands.record_view import asked_text
 from looms.commands.styles import QUIET, TYPE
@@ -61,11 +63,33 @@ def _report(found: dict[str, Any]) -> Iterator[RenderableType]:
         yield Text.assemble(run, f"  hung at {found['hung']}: today's code did not come to an end in the time it had")
 
 
-def _side_by_side(first: dict[str, Any]) -> Table:
+def _side_by_side(first: dict[str, Any]) -> "SideBySide":
+    return SideBySide(list(_recorded(first)), list(_today(first)))
+
+
+class SideBySide:
+    """What was decided beside what would be; one below the other where a word is too long for half a line."""
+
+    def __init__(self, recorded: list[Text], today: list[Text]) -> None:
+        self._sides = {"recorded": recorded, "today": today}
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        longest = max(
+            (cell_len(word) for side in self._sides.values() for text in side for word in text.plain.split()), default=0
+        )
+        if 2 * (longest + 4) <= options.max_width:
+            yield _columns(*self._sides.values())
+            return
+        for title, side in self._sides.items():
+            yield Text(f"  {title}", QUIET)
+            for text in side:
+                yield Flow(text, Text("    "))
+
+
+def _columns(then: list[Text], now: list[Text]) -> Table:
     rows = Table(box=None, padding=(0, 2), header_style=QUIET)
     for title in ("recorded", "today"):
         rows.add_column(title, overflow="fold")
-    then, now = list(_recorded(first)), list(_today(first))
     for place in range(max(len(then), len(now))):
         rows.add_row(*(side[place] if place < len(side) else Text("") for side in (then, now)))
     return rows

@@ -214,7 +214,7 @@ def test_a_replay_to_the_first_record_shows_where_the_run_began() -> None:
 
 def test_an_event_that_changed_nothing_is_said_to_have_changed_nothing() -> None:
     told = printed(replay_view(Replay(2, record(), run(seq=1), run(), ()), NOW, 80))
-    assert "what 2 changed\n nothing" in told
+    assert "what 2 changed\n  nothing" in told
 
 
 def test_a_change_too_long_for_a_line_is_told_on_two() -> None:
