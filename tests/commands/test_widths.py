@@ -57,5 +57,5 @@ def test_what_does_not_fit_side_by_side_stands_one_below_the_other(width: int, s
     narrow.width = width
     narrow.print(SideBySide([Text(f"signal {RUN}")], [Text("no instructions")]), crop=False)
     titles, *rest = file.getvalue().splitlines()
-    assert titles.split() == ["recorded"] if stacked else ["recorded", "today"]
+    assert titles.split() == (["recorded"] if stacked else ["recorded", "today"])
     assert any(RUN in line for line in rest)
