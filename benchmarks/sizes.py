@@ -50,7 +50,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
 FULL = Sizes(name="full")
 QUICK = Sizes(
     name="quick",
-    rounds=2,
+    rounds=1,
     wake_runs=2_000,
     wake_signals=150,
     senders=200,

@@ -44,7 +44,7 @@ def table(results: Results) -> RenderableType:
 
 def title(results: Results) -> str:
     """What stands above the table."""
-    sizes = {"full": "", "quick": " · quick: smaller sizes, so these are not the budgets' figures"}
+    sizes = {"full": "", "quick": " · quick: smaller sizes, one round, so these are not the budgets' figures"}
     said = "Budgets" + sizes.get(results.sizes, f" · {results.sizes}: hardly anything was measured")
     return said if results.complete else f"{said} · a part of them"
 
