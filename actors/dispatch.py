@@ -59,19 +59,29 @@ class Pursued:
 class Lane:
     """The outstanding effects of one name."""
 
-    __slots__ = ("effect", "queue", "running", "threads")
+    __slots__ = ("_told", "effect", "queue", "running", "threads")
 
     def __init__(self, effect: Effect[Any], freed: Callable[[], None]) -> None:
         self.effect = effect
         self.queue: deque[Pursued] = deque()
         self.running = 0
         self.threads = Threads(effect.concurrency or THREADS, freed)
+        self._told: set[str] = set()
 
     @property
     def free(self) -> bool:
         """Whether another handler may run; one in a thread that was given up still has its place."""
         limit = self.effect.concurrency
         return limit is None or self.running + self.threads.abandoned < limit
+
+    def tell_unnamed(self, answered: Answered, code: Registry) -> None:
+        """Tell once of each event that the handler returns though its annotation names others."""
+        for type in {letter.type for letter in answered.letters} - self._told:
+            if not self.effect.answers_with(code.events[type].cls):
+                self._told.add(type)
+                logs.warning(
+                    "effect answered with what its annotation does not name", effect=self.effect.name, type=type
+                )
 
 
 class Context:
@@ -259,6 +269,7 @@ class Dispatcher:
         ctx = Context(pursued, emitter.emit)
         outcome = await attempt(lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads)
         if isinstance(outcome, Answered):
+            lane.tell_unnamed(outcome, self._code)
             await self._bring(pursued, EffectAnswer(pursued.key, outcome.letters, position=emitter.emitted))
         else:
             await self._failed(lane, pursued, outcome, emitter.emitted)

@@ -28,10 +28,11 @@ from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.ids import checked_id
-from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, ReleaseAsked
+from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Letter, ReleaseAsked
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Duplicate, Ignored, Outcome, Undelivered
 from looms.snapshots import effect_rows, heads
+from looms.snapshots.rows import Head
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -188,7 +189,7 @@ class Service:
 
         Raises:
             UnknownRun, UnknownEffect: there is no such run, or it is no id of an effect of it.
-            UnknownEvent, InvalidEvent: an event that cannot be recorded.
+            UnknownEvent, InvalidEvent: an event that cannot be recorded, or that the effect never answers with.
         """
         self._host.check_open()
         letters = tuple(letter_of(event, self._host.code) for event in events)
@@ -197,6 +198,7 @@ class Service:
         if head is None:
             raise unknown(run_id)
         key = effect_key(head, effect_id)
+        self._check_answers(head, key, letters)
 
         def settled(outcome: Outcome) -> None:
             if isinstance(outcome, Ignored | Undelivered):
@@ -205,6 +207,16 @@ class Service:
         call: Call[None] = Call(self._request, settled)
         self._host.post(run_id, Posted(EffectAnswer(key, letters, to_caller=True), call, head.number))
         return call
+
+    def _check_answers(self, head: Head, key: EffectKey, letters: Iterable[Letter]) -> None:
+        """Refuse what an outstanding effect never answers with: the run would take it for over, and hear nothing."""
+        code = self._host.code
+        with self._host.store.view() as view:
+            row = effect_rows.get(view, (head.number, *key))
+        effect = None if row is None else code.effects.get(row.effect)
+        if effect is not None:
+            for letter in letters:
+                effect.check_answer(code.events[letter.type])
 
     def retry_effect(self, run_id: str, effect_id: str) -> Call[None]:
         """Ask for an outstanding effect to be tried now; one that is held is held no more."""

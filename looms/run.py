@@ -167,6 +167,7 @@ class Run(RunReading[S], Generic[S, O]):
 
         Raises:
             UnknownRun, UnknownEffect: there is no such effect.
+            InvalidEvent: an event that its handler, as annotated, never returns.
             UnknownEvent, InvalidEvent, ReducerError: as for a signal.
         """
         await self._service().settle_effect(self.id, effect_id, events).result()

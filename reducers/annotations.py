@@ -3,8 +3,8 @@
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from typing import Any, Union, get_args, get_origin
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, Never, NoReturn, Union, get_args, get_origin
 
 from looms.reducers.errors import ModuleError, UnknownEvent
 from looms.reducers.events import Event, event_type
@@ -100,6 +100,33 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     if get_origin(annotation) in (Union, types.UnionType):
         return get_args(annotation)
     return (annotation,)
+
+
+def answered(annotation: Any) -> frozenset[type[Event]]:
+    """The event classes that a return annotation names, such as ``Charged | Declined`` or ``list[Page]``.
+
+    Where it says nothing of some of what may be returned (``Any``, a list of what it does not say), that may be any
+    event: ``Event`` is among them.
+    """
+    classes: set[type[Event]] = set()
+    todo = [annotation]
+    while todo:
+        one = todo.pop()
+        origin, arguments = get_origin(one), get_args(one)
+        if one in (None, type(None), Never, NoReturn, Ellipsis):
+            continue
+        if hasattr(one, "__value__"):  # type Outcome = Charged | Declined
+            todo.append(one.__value__)
+        elif origin is Annotated:
+            todo.append(arguments[0])
+        elif isinstance(origin, type) and issubclass(origin, Coroutine):
+            todo.append(arguments[-1])
+        elif arguments and not (isinstance(origin, type) and issubclass(origin, Event)):
+            todo += arguments
+        else:
+            cls = origin or one
+            classes.add(cls if isinstance(cls, type) and issubclass(cls, Event) else Event)
+    return frozenset(classes)
 
 
 def is_plain(function: Callable[..., Any]) -> bool:

@@ -7,10 +7,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from looms.reducers.annotations import called, parameters
+from looms.reducers.annotations import answered, called, signature
 from looms.reducers.codec import Codec, Unfit, declared
-from looms.reducers.errors import InvalidInput, ModuleError
-from looms.reducers.events import Event
+from looms.reducers.errors import InvalidEvent, InvalidInput, ModuleError, UnknownEvent, closest
+from looms.reducers.events import Event, EventType, event_type
 from looms.reducers.moments import is_seconds
 
 R = TypeVar("R")
@@ -97,6 +97,7 @@ class Effect(Generic[R]):
         timeout: seconds that one attempt may take, or None.
         concurrency: how many handlers run at once in a host, or None for as many as there are.
         is_async: whether it runs on the event loop (else in a thread).
+        answers: the classes of the events that it returns, as its annotation says; ``Event`` where any will do.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class Effect(Generic[R]):
         if concurrency is not None and (type(concurrency) is not int or concurrency < 1):
             raise ModuleError(f"{where}: concurrency={concurrency!r}; give a whole number from 1")
         self.concurrency = concurrency
-        given = _parameters(function, where)
+        given, self.answers = _declared(function, where)
         self.takes_context = len(given) == 2
         annotation = given[0].annotation
         self.requests: Codec[R] = declared(
@@ -136,6 +137,23 @@ class Effect(Generic[R]):
     def __repr__(self) -> str:
         return f"<effect {self.name}>"
 
+    def answers_with(self, cls: type[Event]) -> bool:
+        """Whether it returns events of a class, as far as is known: an annotation that names none says nothing."""
+        return not self.answers or issubclass(cls, tuple(self.answers))
+
+    def check_answer(self, kind: EventType[Any]) -> None:
+        """Refuse an event that it never returns.
+
+        Raises:
+            InvalidEvent: its annotation names others.
+        """
+        if not self.answers_with(kind.cls):
+            names = sorted(_name_of(cls) for cls in self.answers)
+            raise InvalidEvent(
+                f"effect {self.name} never answers with {kind.name}, but with {' or '.join(names)}, as its handler's "
+                f"annotation says{closest(kind.name, names)}"
+            )
+
     def pack_request(self, value: Any) -> tuple[bytes, R]:
         """A request's bytes, and the request as the handler will get it.
 
@@ -148,16 +166,25 @@ class Effect(Generic[R]):
             raise InvalidInput(f"the request of effect {self.name}: {error}") from error
 
 
-def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
+def _declared(function: Callable[..., Any], where: str) -> tuple[list[inspect.Parameter], frozenset[type[Event]]]:
+    """What a handler takes, and which events it returns."""
     if not callable(function):
         raise ModuleError(f"{where}: {function!r} is not a function")
     runs = called(function)
     if inspect.isgeneratorfunction(runs) or inspect.isasyncgenfunction(runs):
         raise ModuleError(f"{where}: a handler returns its events; to give some on the way, await ctx.emit(event)")
-    given = [p for p in parameters(function, where) if p.kind is not p.KEYWORD_ONLY or p.default is p.empty]
+    said = signature(function, where)
+    given = [p for p in said.parameters.values() if p.kind is not p.KEYWORD_ONLY or p.default is p.empty]
     if len(given) not in (1, 2) or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given):
         raise ModuleError(f"{where}: a handler takes (request) or (request, ctx)")
-    return given
+    return given, answered(said.return_annotation)
+
+
+def _name_of(cls: type[Event]) -> str:
+    try:
+        return event_type(cls).name
+    except UnknownEvent:
+        return cls.__name__
 
 
 def _positive(value: Any, what: str) -> float | None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from types import FunctionType
-from typing import Any, get_args
+from typing import Any
 
-from looms.reducers.annotations import called, signature
+from looms.reducers.annotations import called
 from looms.reducers.cascade import check_wait
 from looms.reducers.definitions import Definition
 from looms.reducers.effects import Effect
@@ -144,19 +144,8 @@ def _decided(definition: Definition[Any, Any, Any], code: Registry) -> Iterator[
 
 
 def _unheard(definition: Definition[Any, Any, Any], effect: Effect[Any]) -> Iterator[str]:
-    for cls in _answers(effect):
-        if cls not in definition.handles:
-            yield (
-                f"{definition.name} invokes {effect.name}, which answers with {cls.__name__}, and does not handle it; "
-                "it would stay in the mailbox: name it in the annotation of the event parameter"
-            )
-
-
-def _answers(effect: Effect[Any]) -> Iterator[type[Event]]:
-    """The events that a handler's annotation says it returns."""
-    todo = [signature(effect.function, f"effect {effect.name}").return_annotation]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, type) and issubclass(one, Event) and one is not Event:
-            yield one
-        todo += get_args(one)
+    for cls in sorted(effect.answers - definition.handles - {Event}, key=lambda cls: cls.__name__):
+        yield (
+            f"{definition.name} invokes {effect.name}, which answers with {cls.__name__}, and does not handle it; "
+            "it would stay in the mailbox: name it in the annotation of the event parameter"
+        )

@@ -76,5 +76,5 @@ def replace_handlers(code: Registry, handlers: Handlers) -> None:
         made: Effect[Any] = Effect(
             effect.name, handler, retry=effect.retry, timeout=effect.timeout, concurrency=effect.concurrency
         )
-        made.requests = effect.requests
+        made.requests, made.answers = effect.requests, effect.answers
         code.effects[effect.name] = made

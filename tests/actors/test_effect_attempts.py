@@ -19,7 +19,7 @@ from looms import (
     UnknownRun,
 )
 from looms.testing import TestClock, runtime
-from tests.actors.desk import ONE, Closed, Done, Errand, Found, log, running, types
+from tests.actors.desk import ONE, Closed, Done, Errand, log, running, types
 from tests.actors.logged import Logged, said
 from tests.actors.rows import owned, rows
 from tests.actors.test_effect_results import Happened
@@ -293,7 +293,7 @@ async def test_what_settles_an_effect_is_checked_like_a_signal(clock: TestClock)
     reduce = desk.function
 
     def picky(state: Any, event: Any) -> Any:
-        if isinstance(event, Found):
+        if isinstance(event, Done) and event.what == "no":
             raise LookupError("not that")
         return reduce(state, event)
 
@@ -307,7 +307,7 @@ async def test_what_settles_an_effect_is_checked_like_a_signal(clock: TestClock)
         with pytest.raises(UnknownEvent):
             await run.settle_effect("d1:1:0", Happened())
         with pytest.raises(ReducerError, match="not that"):
-            await run.settle_effect("d1:1:0", Done(), Found(thing=1))
+            await run.settle_effect("d1:1:0", Done(), Done(what="no"))
         assert (rows(rt), await log(run), await run.inspect()) == before
         await run.signal(Closed())
         with pytest.raises((RunFinished, UnknownEffect)):
