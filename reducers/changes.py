@@ -1,10 +1,9 @@
 """The difference between two values, as paths and values.
 
 Values are compared by value *and kind*, as everywhere in Looms: `True` is not `1`, `1` is not `1.0`, `0.0` is not
-`-0.0`; but for a list and a tuple, which are told alike. Two lists are compared from both ends: what lies between their
-common beginning and their common end is laid side by side, and what is left over was added or removed. That is not the
-shortest difference there is, but it is found in one pass, and it names every append, every drop and every replacement
-for what it is. A set has no places: its members were added or taken away.
+`-0.0`; but for a list and a tuple, which are told alike. Two lists are laid side by side so that as few items as can be
+were added or removed (`alignment.py`); where one went and another one came in its place, it is told as changed. Lists
+that differ in very many items are compared place by place. A set has no places: its members were added or taken away.
 
 What lies deeper than any value that is stored is compared as a whole, and told at the place above it.
 """
@@ -12,10 +11,12 @@ What lies deeper than any value that is stored is compared as a whole, and told 
 import dataclasses
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from looms.reducers.alignment import Hunk, hunks
 from looms.reducers.exactness import DEEPEST
 from looms.reducers.plain_data import plain_data
 from looms.reducers.sameness import same
@@ -147,10 +148,30 @@ def _between_lists(before: Sequence[Any], after: Sequence[Any], path: Path) -> I
             head += 1
         while tail < shorter - head and same(before[-1 - tail], after[-1 - tail]):
             tail += 1
-    beside = shorter - tail
-    for index in range(head, beside):
-        yield before[index], after[index], (*path, index)
-    for index in reversed(range(beside, len(before) - tail)):  # from the end: what is before it keeps its index
-        yield Difference((*path, index), "removed", before=before[index])
-    for index in range(beside, len(after) - tail):
-        yield Difference((*path, index), "added", after=after[index])
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    found = hunks(list(map(_known, old)), list(map(_known, new))) if len(old) and len(new) else None
+    if found is None:
+        found = [Hunk(0, len(old), 0, len(new))]
+    # What is removed first keeps the index that it had, being told from the end; all others then have the new one.
+    for hunk in reversed(found):
+        for index in reversed(range(hunk.old + min(hunk.old_end - hunk.old, hunk.new_end - hunk.new), hunk.old_end)):
+            yield Difference((*path, head + index), "removed", before=old[index])
+    for hunk in found:
+        for index in range(hunk.new + min(hunk.old_end - hunk.old, hunk.new_end - hunk.new), hunk.new_end):
+            yield Difference((*path, head + index), "added", after=new[index])
+    at = other = 0
+    for hunk in (*found, Hunk(len(old), len(old), len(new), len(new))):
+        for was, now, index in zip(old[at : hunk.old], new[other : hunk.new], count(head + other)):
+            if not same(was, now):  # they have the same number, and are not the same: a list and a tuple
+                yield was, now, (*path, index)
+        for was, now, index in zip(old[hunk.old : hunk.old_end], new[hunk.new : hunk.new_end], count(head + hunk.new)):
+            yield was, now, (*path, index)
+        at, other = hunk.old_end, hunk.new_end
+
+
+def _known(item: Any) -> int:
+    """A number that items which are the same share, and hardly any others."""
+    try:
+        return hash((type(item), _by_value.encode(item)))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return id(item)

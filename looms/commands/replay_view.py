@@ -15,6 +15,9 @@ from looms.reducers.changes import Difference, differences, path_of
 from looms.reducers.run_changes import pictures, states_known
 from looms.reducers.views import Replay, RunState
 
+SHOWN = 200
+"""Places that are shown of one difference; who wants more of them reads them with a program."""
+
 SIGNS = {"+": ADDED, "-": REMOVED, "~": CHANGED, "": QUIET}
 
 
@@ -37,10 +40,13 @@ def differing(before: RunState | None, after: RunState | None, width: int) -> Re
     """A line or two for each place where two states of a run differ."""
     found = differences(*pictures(before, after, moment))
     rows: list[Flow] = []
-    for difference in found:
+    for difference in found[:SHOWN]:
         for sign, change in _change(difference, width):
             change.stylize_before(SIGNS[sign])
             rows.append(Flow(change, Text(f"{sign} ", SIGNS[sign])))
+    if len(found) > SHOWN:
+        more = f"... and {len(found) - SHOWN:,} more; looms diff --json has them all"
+        rows.append(Flow(Text(more, QUIET), Text("  ")))
     if not found:
         rows.append(Flow(Text("nothing", QUIET), Text("  ")))
     if not states_known(before, after):

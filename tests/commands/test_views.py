@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from looms.commands.record_view import instruction_text, record_row
-from looms.commands.replay_view import replay_view
+from looms.commands.replay_view import SHOWN, differing, replay_view
 from looms.commands.run_view import run_view
 from looms.reducers.changes import path_of
 from looms.reducers.events import Event
@@ -252,3 +252,10 @@ def test_a_state_of_another_struct_is_shown_by_its_fields() -> None:
         pairs: dict[tuple[int, int], str]
 
     assert '{"pairs": {"[1,2]": "x"}}' in printed(run_view(run(state=Odd({(1, 2): "x"})), NOW, 80))
+
+
+def test_of_very_many_differences_the_first_are_shown_and_the_others_counted() -> None:
+    before, after = (run(state={"numbers": list(range(by, by + 5_000))}) for by in (0, 5_000))
+    told = printed(differing(before, after, 80)).splitlines()
+    assert len(told) - 1 == SHOWN
+    assert told[-1].strip() == "... and 4,800 more; looms diff --json has them all"
