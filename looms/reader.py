@@ -107,6 +107,9 @@ class Reader:
     async def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; as ``Runtime.verify``.
 
+        Returns:
+            What was found; ``sound`` where that is nothing.
+
         Raises:
             UnknownRun: there is no such run.
             ModuleError: the reader was given no modules.

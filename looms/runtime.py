@@ -261,7 +261,7 @@ class Runtime:
             run_id: the run.
 
         Returns:
-            Whether each decision would be the same, and the first that would not.
+            What was found; ``sound`` where that is nothing. ``ok`` says only that each decision would be the same.
 
         Raises:
             UnknownRun: there is no such run.

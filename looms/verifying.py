@@ -24,9 +24,11 @@ AT_ONCE = 64  # records between two times that others are served
 class Verification(msgspec.Struct, frozen=True):
     """What today's code makes of a run's log.
 
+    ``sound`` is what a gate before a deploy asks: it agrees with the exit code of ``looms verify``.
+
     Attributes:
         run_id: the run.
-        ok: no decision differs.
+        ok: no decision differs; there may be a stale snapshot, or the rest of a log that cannot be folded.
         records: how many were looked at.
         first_divergence: the first record at which today's code would decide otherwise.
         stale_snapshot: the first seq whose stored snapshot today's code does not arrive at, though it fits its states.
@@ -48,6 +50,11 @@ class Verification(msgspec.Struct, frozen=True):
     passed_over: int = 0
     stopped: str | None = None
     hung: int | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found: no decision differs, no snapshot is stale, and the log was folded to its end."""
+        return self.ok and self.stale_snapshot is None and self.stopped is None and self.hung is None
 
 
 async def verify(source: Source, run_id: str, begins: Callable[[int], None] = lambda seq: None) -> Verification:

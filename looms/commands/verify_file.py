@@ -35,7 +35,7 @@ class _Line(msgspec.Struct, frozen=True):
     found: msgspec.Raw
 
 
-FORMAT = 2  # 1: did not tell where a run hung
+FORMAT = 3  # 1: did not tell where a run hung; 2: nor whether it is sound
 
 
 class VerifyFile:

@@ -19,7 +19,11 @@ from looms.verifying import Verification
 
 def plain_verification(found: Verification) -> dict[str, Any]:
     """A verification as data that JSON can hold."""
-    shown = {name: getattr(found, name) for name in Verification.__struct_fields__}
+    shown: dict[str, Any] = {}
+    for name in Verification.__struct_fields__:
+        shown[name] = getattr(found, name)
+        if name == "ok":  # beside what it is easily taken for
+            shown["sound"] = found.sound
     first = found.first_divergence
     return shown | {"first_divergence": None if first is None else _plain_divergence(first)}
 
@@ -34,7 +38,7 @@ def _plain_divergence(found: Divergence) -> dict[str, Any]:
 
 def differs(found: dict[str, Any]) -> bool:
     """Whether a verification (as data) found something."""
-    return not found["ok"] or any(found[kind] is not None for kind in ("stale_snapshot", "stopped", "hung"))
+    return not found["sound"]
 
 
 def report(found: dict[str, Any]) -> RenderableType:

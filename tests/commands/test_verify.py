@@ -86,6 +86,13 @@ def test_a_stale_snapshot_is_exit_code_1(store: Path) -> None:
     assert done.returncode == 1
     assert "d0  the snapshot at " in done.stdout
     assert done.stdout.endswith("1 with a stale snapshot\n")
+    assert [one["sound"] for one in found(store, "d0", "d1", code="counts twice")] == [False, True]
+
+
+@pytest.mark.parametrize("code", ["is calm", "counts twice", "raises", "dies"])
+def test_what_is_sound_agrees_with_the_exit_code(store: Path, code: str) -> None:
+    for one in found(store, "d0", "d1", code=code):
+        assert verify(store, one["run_id"], code=code).returncode == (0 if one["sound"] else 1)
 
 
 def test_code_that_raises_is_exit_code_1_and_others_are_verified(store: Path) -> None:

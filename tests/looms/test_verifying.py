@@ -365,10 +365,11 @@ async def test_the_first_snapshot_that_todays_code_does_not_arrive_at_is_told(pa
         return answer
 
     await visited(path, clock, Code(), visits=9, snapshot_every=4)
-    assert (await verified(path, clock, Code())).stale_snapshot is None
+    assert (await verified(path, clock, Code())).sound
     found = await verified(path, clock, Code(other))
     assert (found.ok, found.first_divergence) == (True, None)
     assert found.stale_snapshot is not None
+    assert not found.sound
     async with Reader(path) as reader:
         snapshots = [snapshot.seq async for snapshot in reader.run("d1").snapshots()]
     assert found.stale_snapshot == next(seq for seq in snapshots if seq >= 8)
