@@ -1,14 +1,11 @@
 """Arrivals: the events that an item of the inbox is to a run as it stands."""
 
-from typing import Any
-
 import msgspec
 
-from looms.reducers.cascade import Arriving, finished
+from looms.reducers.cascade import NOTHING_MORE, Arriving, finished
 from looms.reducers.codec import Unfit, encode
 from looms.reducers.entries import More, Origin
 from looms.reducers.errors import EffectOver, InvalidInput, MailboxFull, RunFinished
-from looms.reducers.events import EventType
 from looms.reducers.folded import ROOT, FoldedRun, Outstanding, Thread
 from looms.reducers.items import (
     CancelAsked,
@@ -58,10 +55,11 @@ def arrivals(run: FoldedRun, item: Item, code: Registry, now: int) -> list[Arriv
         LoomsError: the item cannot be read, or comes too late or too early.
     """
     match item:
+        case Delivery(letters=letters, origin=origin, key=key, sender=sender):
+            more = NOTHING_MORE if key is None and sender is None else More(key=key, sender=sender)
+            return [_open(letter, code, origin, more) for letter in letters]
         case Start():
             return [_start(run, item, code)]
-        case Delivery(letters=letters, origin=origin, key=key, sender=sender):
-            return [_open(letter, code, origin, More(key=key, sender=sender)) for letter in letters]
         case EffectAnswer(effect=effect):
             if effect in run.effects:
                 return _answer(run, item, run.effects[effect], code)
@@ -172,6 +170,6 @@ def _cancellation(run: FoldedRun, item: CancelAsked, code: Registry, now: int) -
 
 def _open(letter: Letter, code: Registry, origin: Origin, more: More, only: Thread | None = None) -> Arriving:
     """A letter as an event of today's class."""
-    kind: EventType[Any] = code.event_sent(letter.type)
+    kind = code.event_sent(letter.type)
     event = kind.unpack(letter.payload, letter.version)
     return Arriving(kind, event, letter.payload, version=letter.version, origin=origin, more=more, only=only)

@@ -1,6 +1,8 @@
 """A cascade: what came to a run, and all that follows from it in the same turn, breadth first."""
 
 from collections import deque
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -34,7 +36,14 @@ from looms.reducers.matching import contains, todays_match
 from looms.reducers.messages import told
 from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.reducers.registry import Registry
+from looms.reducers.strides import plain_more
 from looms.reducers.wire import WireEmit, WireInstruction, WireSpawn, to_wire
+
+NOTHING_MORE = More()
+ROOT_ALONE: Mapping[str, OpenWait | None] = MappingProxyType({ROOT: None})
+
+# A failure that is not handled ends the thread, and a deadline was asked for.
+_CONCERNS_WHO_DOES_NOT_HANDLE_IT = (EffectFailed, ChildFailed, TimedOut)
 
 
 class Arriving:
@@ -66,7 +75,7 @@ class Arriving:
         self.payload = msgspec.Raw(encode(event) if payload is None else payload)
         self.version = kind.version if version is None else version
         self.origin: Origin = origin
-        self.more = more or More()
+        self.more = NOTHING_MORE if more is None else more
         self.only = only
 
 
@@ -173,23 +182,21 @@ class Cascade:
         if len(self.entries) >= self._most_records:
             cause = TurnTooLong(f"more than {self._most_records} records (max_turn_records) in one turn")
             raise self._failure(cause, run.definition, seq, kind.name) from cause
-        row = Row(
-            run.number,
-            seq,
-            max(self._now, run.at),
-            kind.name,
-            arriving.version,
-            arriving.origin,
-            arriving.payload,
-            arriving.more,
-        )
-        entry = Entry(row, self._code, arriving.event)
-        given = taken_from(run, entry)
-        takers: dict[str, OpenWait | None] = {taking.thread: taking} if taking else self._takers(arriving, given)
+        at = max(self._now, run.at)
         more = arriving.more
-        if any(takers.values()):
-            more = msgspec.structs.replace(more, satisfied={id: wait.id for id, wait in takers.items() if wait})
-        enter(run, entry, more, self._code)
+        row = Row(run.number, seq, at, kind.name, arriving.version, arriving.origin, arriving.payload, more)
+        entry = Entry(row, self._code, arriving.event)
+        takers: Mapping[str, OpenWait | None]
+        if taking is None and self._is_for_root_alone(arriving):
+            given, takers = entry, ROOT_ALONE
+            run.advance(seq, at)
+        else:
+            given = taken_from(run, entry)
+            takers = {taking.thread: taking} if taking else self._takers(arriving, given)
+            satisfied = {id: wait.id for id, wait in takers.items() if wait is not None}
+            if satisfied:
+                more = msgspec.structs.replace(more, satisfied=satisfied)
+            enter(run, entry, more, self._code)
         if takers:
             decisions: dict[str, tuple[Instruction, ...]] = {}
             wires: list[tuple[str, str, tuple[WireInstruction, ...]]] = []
@@ -198,11 +205,14 @@ class Cascade:
                 thread = run.threads.get(id)
                 if thread is not None and thread.born[0] < seq:  # not over by now, nor in the place of one that is
                     decided = self._decide(thread, wait, given.event, row, index)
-                    decisions[id] = tuple(instruction for _, instruction in decided)
-                    wires.append((id, thread.kind, tuple(wire for wire, _ in decided)))
+                    decisions[id] = tuple([instruction for _, instruction in decided])
+                    wires.append((id, thread.kind, tuple([wire for wire, _ in decided])))
                     index += len(decided)
-            more = msgspec.structs.replace(more, decisions=tuple(wires))
-            entry = Entry(msgspec.structs.replace(row, more=more), self._code, arriving.event, decisions)
+            if takers is ROOT_ALONE and not index and more is NOTHING_MORE:
+                more = plain_more(run.definition)
+            else:
+                more = msgspec.structs.replace(more, decisions=tuple(wires))
+            entry.decided(decisions, more)
         elif is_kept(row.origin, row.type) and run.end is None:
             self._keep(entry)
         self.entries.append(entry)
@@ -215,6 +225,16 @@ class Cascade:
                 f"{len(self._run.mailbox)} events already (max_mailbox); let a wait or the root's reducer take some"
             )
         self._run.mailbox.put(entry.seq, entry)
+
+    def _is_for_root_alone(self, arriving: Arriving) -> bool:
+        """Whether an event is what most are: one that the root handles, in a run that waits for nothing."""
+        run, more = self._run, arriving.more
+        return (
+            not run.waits.by_key
+            and run.end is None
+            and (more is NOTHING_MORE or (more.thread is None and more.effect is None))
+            and arriving.kind.name in self._code.handled(run.definition)
+        )
 
     def _takers(self, arriving: Arriving, given: Entry) -> dict[str, OpenWait | None]:
         """Who gets an event, in order, and the wait of theirs that it meets."""
@@ -240,8 +260,8 @@ class Cascade:
 
     def _folds(self, thread: Thread, arriving: Arriving) -> bool:
         """Whether a thread takes an event without a wait: it handles the type, and none of its waits names it."""
-        if isinstance(arriving.event, EffectFailed | ChildFailed | TimedOut):
-            return True  # a failure that is not handled ends the thread, and a deadline was asked for
+        if isinstance(arriving.event, _CONCERNS_WHO_DOES_NOT_HANDLE_IT):
+            return True
         if type(arriving.event) not in self._code.definition(thread.kind).handles:
             return False
         of_runtime = arriving.more.thread is not None and arriving.kind.name.startswith("looms.")
@@ -251,12 +271,15 @@ class Cascade:
         self, thread: Thread, wait: OpenWait | None, event: Event, row: Row, index: int
     ) -> list[tuple[WireInstruction, Instruction]]:
         """Let a thread take an event: its new state, what it asks for, and what follows from that."""
-        ctx = ReduceContext(self._run.id_at(row.seq), thread.id, row.seq, row.at, wait.id if wait else None)
-        self.deciding = thread.id
+        self.deciding, ctx = thread.id, None
         try:
             definition = self._code.definition(thread.kind)
+            if definition.takes_context:
+                ctx = ReduceContext(self._run.id_at(row.seq), thread.id, row.seq, row.at, wait.id if wait else None)
             answer = self._answer(definition, thread, event, ctx)
             self._run.set_state(thread.id, answer.state)
+            if not answer.instructions:
+                return []
             decided = [to_wire(instruction, self._code, definition) for instruction in answer.instructions]
             for offset, (wire, instruction) in enumerate(decided):
                 check_wait(instruction, definition, self._code)
@@ -268,7 +291,7 @@ class Cascade:
         return decided
 
     def _answer(
-        self, definition: Definition[Any, Any, Any], thread: Thread, event: Event, ctx: ReduceContext
+        self, definition: Definition[Any, Any, Any], thread: Thread, event: Event, ctx: ReduceContext | None
     ) -> Step[Any]:
         if type(event) in definition.handles:
             return definition.reduce(thread.state, event, ctx)

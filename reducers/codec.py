@@ -5,6 +5,7 @@ it. What would come back as something else is refused when it is given: a live r
 replay will see.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +41,9 @@ class Codec(Generic[T]):
         type: the type, anything that msgspec can check.
         where: what the type is for, for the message when it cannot be handled.
 
+    Attributes:
+        decode: as ``unpack``, and raises what msgspec does.
+
     Raises:
         ModuleError: a type that msgspec cannot encode or check, with the path to it.
     """
@@ -48,7 +52,7 @@ class Codec(Generic[T]):
         self.type = type
         try:
             self.schema = schema(type)
-            self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(type)
+            self.decode: Callable[[bytes | msgspec.Raw], T] = msgspec.msgpack.Decoder(type).decode
         except (TypeError, NameError, AttributeError) as error:
             raise ModuleError(f"{where}: {error}") from error
         if unknown := first_unknown(self.schema):
@@ -132,11 +136,12 @@ class Codec(Generic[T]):
             Unfit: the bytes do not hold a value of the type.
         """
         try:
-            return self._decoder.decode(data)
+            value: T = self.decode(data)
         except RecursionError as error:
             raise Unfit(TOO_DEEP) from error
         except (msgspec.MsgspecError, ValueError) as error:
             raise Unfit(str(error)) from error
+        return value
 
 
 def declared(type: Any, where: str) -> Codec[Any]:

@@ -86,13 +86,13 @@ class Definition(Generic[S, I, O]):
     def __repr__(self) -> str:
         return f"<definition {self.name}>"
 
-    def reduce(self, state: S, event: Event, ctx: ReduceContext) -> Step[S]:
-        """The function's answer as a step, checked to be one of this state.
+    def reduce(self, state: S, event: Event, ctx: ReduceContext | None) -> Step[S]:
+        """The function's answer as a step, checked to be one of this state; ``ctx`` where it takes one.
 
         Raises:
             TypeError: the function answered with something else.
         """
-        answer = self(state, event, ctx)
+        answer = self.function(state, event, ctx) if self.takes_context else self.function(state, event)
         answered: Step[S] = answer if isinstance(answer, Step) else Step(answer)
         if type(answered.state) is not self.state:
             raise TypeError(

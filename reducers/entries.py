@@ -19,7 +19,7 @@ from looms.reducers.wire import WireInstruction, from_wire, typed
 Origin: TypeAlias = Literal["start", "signal", "effect", "timer", "thread", "run"]
 
 
-class More(msgspec.Struct, frozen=True, omit_defaults=True):
+class More(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What only some records have; most have none of it."""
 
     cause: int | None = None
@@ -34,7 +34,7 @@ class More(msgspec.Struct, frozen=True, omit_defaults=True):
     satisfied: dict[str, str] = {}
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True):
+class Row(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A record's bytes, decoded."""
 
     run: int
@@ -89,12 +89,11 @@ class Entry:
         row: Row,
         code: Registry | None,
         event: Event | None = None,
-        decisions: dict[str, tuple[Instruction, ...]] | None = None,
     ) -> None:
         self.row = row
         self._code = code
         self._event = event
-        self._decisions = decisions
+        self._decisions: dict[str, tuple[Instruction, ...]] | None = None
         self._plain: Any = None
 
     @property
@@ -168,6 +167,11 @@ class Entry:
                 for thread, kind, wires in self.row.more.decisions
             }
         return self._decisions
+
+    def decided(self, decisions: dict[str, tuple[Instruction, ...]], more: More) -> None:
+        """Note what was decided on the record, and what of it is stored."""
+        self._decisions = decisions
+        self.row = msgspec.structs.replace(self.row, more=more)
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:

@@ -36,6 +36,7 @@ class EventType(Generic[E]):
         names: all names that it has or had.
         called: by the names of fields that were renamed, what they are called today.
         schema: msgspec's description of the class.
+        decode: the event of a payload of today's version; raises what msgspec does.
     """
 
     def __init__(self, name: str, cls: type[E], version: int = 1, formerly: tuple[str, ...] = ()) -> None:
@@ -49,6 +50,7 @@ class EventType(Generic[E]):
         self.called: dict[str, str] = {}
         self._codec: Codec[E] = declared(cls, f"event {name}")
         self.schema = self._codec.schema
+        self.decode = self._codec.decode
 
     @property
     def fields(self) -> frozenset[str]:
@@ -115,6 +117,10 @@ class EventType(Generic[E]):
             InvalidEvent: the payload does not fit today's class, or there is no upcast from its version.
         """
         if version == self.version:
+            try:
+                return self.decode(payload)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                pass  # the codec says what is wrong
             try:
                 return self._codec.unpack(payload)
             except Unfit as error:

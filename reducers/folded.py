@@ -70,6 +70,10 @@ class FoldedRun:
         definition: the root's definition.
         forks: where its past is from, when that is another run's.
         again: another run had its id before, and was deleted.
+        seq: the last record's seq; 0 before the first.
+        at: the last record's time, in milliseconds since 1970.
+        end: how the run ended, once it has.
+        cancelling: the grace that the run was given, while it lasts.
     """
 
     def __init__(self, run_id: str, number: int, definition: str, forks: Forks = (), *, again: bool = False) -> None:
@@ -85,29 +89,15 @@ class FoldedRun:
         self.effects: Table[EffectKey, Outstanding] = Table(self.journal)
         self.effects_of: Groups[str, EffectKey] = Groups(self.journal)
         self.mailbox: Table[int, Entry] = Table(self.journal)
-        self._once: Table[str, Any] = Table(self.journal)
+        self.seq = 0
+        self.at = 0
+        self.end: End | None = None
+        self.cancelling: Cancelling | None = None
 
-    # What there is one of; kept in a table, so that it is taken back like the rest.
-
-    @property
-    def seq(self) -> int:
-        """The last record's seq; 0 before the first."""
-        return self._once.get("seq", 0)  # type: ignore[no-any-return]
-
-    @property
-    def at(self) -> int:
-        """The last record's time, in milliseconds since 1970."""
-        return self._once.get("at", 0)  # type: ignore[no-any-return]
-
-    @property
-    def end(self) -> End | None:
-        """How the run ended, once it has."""
-        return self._once.get("end")
-
-    @property
-    def cancelling(self) -> Cancelling | None:
-        """The grace that the run was given, while it lasts."""
-        return self._once.get("cancelling")
+    def _set(self, name: str, value: Any) -> None:
+        """Change an attribute so that the journal can take it back, as it does with what is in a table."""
+        self.journal.note((self.__dict__, name, getattr(self, name)))
+        setattr(self, name, value)
 
     def effect_id(self, key: EffectKey) -> str:
         """The id of an effect that it asked for."""
@@ -123,29 +113,33 @@ class FoldedRun:
         """``running``, ``waiting``, or how it ended."""
         if self.end is not None:
             return self.end.status
-        return "running" if any(not effect.held for effect in self.effects.values()) else "waiting"
+        if self.effects and not all(effect.held for effect in self.effects.values()):
+            return "running"
+        return "waiting"
 
     def advance(self, seq: int, at: int) -> None:
         """Note the next record's place and time."""
-        self._once.put("seq", seq)
-        self._once.put("at", at)
+        note, mine = self.journal.note, self.__dict__
+        note((mine, "seq", self.seq))
+        note((mine, "at", self.at))
+        self.seq, self.at = seq, at
 
     def finish(self, end: End) -> None:
         """End the run: all that still waits, runs or is a child ends with it."""
-        for child in list(self.children[ROOT]):
+        for child in list(self.children.of(ROOT)):
             self.remove(child)
         self._clear(ROOT)
         self.set_cancelling(None)
-        self._once.put("end", end)
+        self._set("end", end)
 
     def restore_end(self, end: End) -> None:
         """Note how a run ended whose waits, effects and children are gone already."""
-        self._once.put("end", end)
+        self._set("end", end)
 
     def set_cancelling(self, cancelling: Cancelling | None) -> None:
         """Begin a grace, or end it."""
         if cancelling is not self.cancelling:
-            self._once.put("cancelling", cancelling)
+            self._set("cancelling", cancelling)
 
     def add_thread(self, thread: Thread) -> None:
         """Begin a thread."""
@@ -171,7 +165,7 @@ class FoldedRun:
 
     def remove(self, id: str) -> None:
         """End a child: its waits, its effects, its mail and its own children go with it."""
-        for child in list(self.children[id]):
+        for child in list(self.children.of(id)):
             self.remove(child)
         self._clear(id)
         for seq in [seq for seq, entry in self.mailbox.items() if entry.more.thread == id]:
@@ -210,7 +204,7 @@ class FoldedRun:
 
     def id_at(self, seq: int) -> str:
         """The id of the run in which the record at a seq happened: of a fork's past, that of another run."""
-        return self.whose(seq)[0]
+        return self.whose(seq)[0] if self.forks else self.run_id
 
     def end_effect(self, key: EffectKey) -> None:
         """End an effect."""
@@ -220,5 +214,5 @@ class FoldedRun:
     def _clear(self, thread: str) -> None:
         for wait in self.waits.of_thread(thread):
             self.waits.retire(wait)
-        for effect in list(self.effects_of[thread]):
+        for effect in list(self.effects_of.of(thread)):
             self.end_effect(effect)

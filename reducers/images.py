@@ -3,7 +3,7 @@
 What the log holds for ever (events in the mailbox, requests of effects) is named by its place, not copied.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -49,9 +49,9 @@ def image(run: FoldedRun) -> Image:
     )
 
 
-def fingerprints(run: FoldedRun, code: Registry) -> dict[str, str]:
-    """What says whether an image of this run still fits the code: by definition, the fingerprint of its state."""
-    return {kind: code.definition(kind).fingerprint for kind in {thread.kind for thread in run.threads.values()}}
+def fingerprints(threads: Iterable[Thread], code: Registry) -> dict[str, str]:
+    """What says whether an image of these threads still fits the code: by definition, its state's fingerprint."""
+    return {kind: code.definition(kind).fingerprint for kind in {thread.kind for thread in threads}}
 
 
 def fits(stored: dict[str, str], code: Registry) -> bool:

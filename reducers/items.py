@@ -10,7 +10,7 @@ from looms.reducers.folded import EffectKey
 from looms.reducers.open_waits import WaitKey
 
 
-class Letter(msgspec.Struct, frozen=True, array_like=True):
+class Letter(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An event on its way: its registered name, the version it was written in, its payload."""
 
     type: str
@@ -24,7 +24,7 @@ class Start(msgspec.Struct, frozen=True, tag_field="item", tag="start"):
     input: bytes
 
 
-class Delivery(msgspec.Struct, frozen=True, tag_field="item", tag="delivery", omit_defaults=True):
+class Delivery(msgspec.Struct, frozen=True, gc=False, tag_field="item", tag="delivery", omit_defaults=True):
     """Events sent to the run, all or none.
 
     Attributes:

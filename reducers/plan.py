@@ -29,7 +29,7 @@ class Limits(msgspec.Struct, frozen=True):
 DEFAULT = Limits()
 
 
-class Accepted(msgspec.Struct, frozen=True):
+class Accepted(msgspec.Struct, frozen=True, gc=False):
     """The item is recorded, and its last event is at ``seq``."""
 
     seq: int
@@ -70,7 +70,7 @@ class Stuck(msgspec.Struct, frozen=True):
 Outcome: TypeAlias = Accepted | Duplicate | Refused | Ignored | Undelivered | Deferred | Stuck
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """What a turn recorded, and what became of each item."""
 
     entries: list[Entry]

@@ -45,6 +45,7 @@ class Registry:
                 for name in kind.formerly:
                     _check_former(module.name, name, kind, self.events)
                     self.events[name] = kind
+        self._handled: dict[str, dict[str, EventType[Any]]] = {}
         for definition in self.definitions.values():
             self._check_handled(definition.name, definition.handles)
         for projection in self.projections.values():
@@ -69,7 +70,10 @@ class Registry:
             UnknownEvent: no module here has it.
             InvalidEvent: it is one of the runtime's own.
         """
-        return _not_of_the_runtime(self.event_named(name))
+        kind = self.events.get(name)
+        if kind is None or name.startswith("looms."):
+            kind = _not_of_the_runtime(self.event_named(name))
+        return kind
 
     def names_of(self, name: str) -> tuple[str, ...]:
         """All names that the event of a name has or had; the name alone where no module here has it."""
@@ -98,6 +102,15 @@ class Registry:
         found = self.definitions.get(name)
         if found is None:
             raise self.no_definition(name)
+        return found
+
+    def handled(self, definition: str) -> dict[str, EventType[Any]]:
+        """The application's events that a definition takes, by each name that they have or had."""
+        found = self._handled.get(definition)
+        if found is None:
+            handles = self.definitions[definition].handles if definition in self.definitions else ()
+            own = (one for one in self.events.items() if not one[0].startswith("looms."))
+            found = self._handled[definition] = {name: kind for name, kind in own if kind.cls in handles}
         return found
 
     def effect(self, name: str) -> Effect[Any]:

@@ -7,6 +7,7 @@ them when the commit succeeds, so a batch that failed leaves no gap.
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -69,24 +70,24 @@ class Batch:
             insort(order, key)
         rows[key] = body
 
-    def append(self, head: Head, records: Sequence[bytes]) -> Head:
+    def append(self, head: Head, records: Sequence[bytes], **changed: Any) -> Head:
         """Put the records of a run's turn where the log ends, and note the turn for the commit.
 
-        Returns the head with `seq` and `tail` as they are now; put it with `heads.put`.
+        Returns the head with `seq` and `tail` as they are now, and what else `changed`; put it with `heads.put`.
         """
         self.turns.append(Turn(head.number, head.seq + 1, head.seq + len(records)))
-        return self.extend(head, records)
+        return self.extend(head, records, **changed)
 
-    def extend(self, head: Head, records: Sequence[bytes]) -> Head:
+    def extend(self, head: Head, records: Sequence[bytes], **changed: Any) -> Head:
         """Put records of a run where the log ends, and leave it to the caller to note in `turns` when they count."""
-        first = head.seq + 1
-        for position, record in enumerate(records, self._position):
+        first, count = self._position, len(records)
+        for position, record in enumerate(records, first):
             self._change(LOG, u64(position), record)
-        tail, spilled = extents.grown(head.tail, first, self._position, len(records))
+        tail, spilled = extents.grown(head.tail, head.seq + 1, first, count)
         if spilled:
             self.put(EXTENTS, pair(head.number, spilled[0].seq), encode(spilled))
-        self._position += len(records)
-        return msgspec.structs.replace(head, seq=head.seq + len(records), tail=tail)
+        self._position = first + count
+        return msgspec.structs.replace(head, seq=head.seq + count, tail=tail, **changed)
 
     def next_run(self) -> int:
         """Return a number for a new run, from 1 on; it is never given out again."""

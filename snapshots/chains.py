@@ -13,7 +13,7 @@ from zlib import crc32
 
 import msgspec
 
-from looms.reducers.codec import Unfit
+from looms.reducers.codec import Unfit, encode
 from looms.reducers.errors import LoomsError
 from looms.reducers.image_bytes import pack_delta, pack_full, unpack_delta, unpack_full
 from looms.reducers.images import Image, fits
@@ -78,11 +78,37 @@ def extend(chain: Chain, image: Image, fingerprints: dict[str, str], code: Regis
     Raises:
         Unfit: a state holds something that would come back as something else; the message has the path.
     """
-    number = chain.next
-    base = next((link for link in chain.links if link.number == number & (number - 1)), None) if number else None
-    kind, body, full = _smaller(base, image, code)
-    stamp = crc32(body)
-    info = SnapshotInfo(image.at, kind, None, fingerprints, len(body), number, stamp)
+    base = _base(chain)
+    found = _difference(base, image, code) or _smaller(base, image, code)
+    return _written(chain, base, image, fingerprints, *found)
+
+
+def extend_soon(
+    chain: Chain, image: Image, fingerprints: dict[str, str], code: Registry, largest: int
+) -> Written | None:
+    """The same, unless it takes long: None for an image that has to be written in full and has more than so many bytes.
+
+    Raises:
+        Unfit: a state holds something that would come back as something else; the message has the path.
+    """
+    base = _base(chain)
+    found = _difference(base, image, code)
+    if found is None and (base.full if base is not None else _size(image)) > largest:
+        return None
+    return _written(chain, base, image, fingerprints, *(found or _smaller(base, image, code)))
+
+
+def _base(chain: Chain) -> Link | None:
+    """What the next snapshot of a chain is to stand on."""
+    below = chain.next & (chain.next - 1)
+    return next((link for link in chain.links if link.number == below), None) if chain.next else None
+
+
+def _written(
+    chain: Chain, base: Link | None, image: Image, prints: dict[str, str], kind: str, body: bytes, full: int
+) -> Written:
+    number, stamp = chain.next, crc32(body)
+    info = SnapshotInfo(image.at, kind, None, prints, len(body), number, stamp)
     if kind == "delta" and base is not None:
         info = msgspec.structs.replace(info, base=base.seq, base_stamp=base.stamp)
     below = set(_below(number))
@@ -90,15 +116,27 @@ def extend(chain: Chain, image: Image, fingerprints: dict[str, str], code: Regis
     return Written(info, body, Chain((*links, Link(number, image.seq, stamp, full, image)), number + 1))
 
 
-def _smaller(base: Link | None, image: Image, code: Registry) -> tuple[str, bytes, int]:
-    """The kind and the body to write, and how large it is in full, as far as that is known."""
+def _difference(base: Link | None, image: Image, code: Registry) -> tuple[str, bytes, int] | None:
+    """A difference that pays, as far as is known without encoding the whole: nothing is encoded but what changed."""
     delta = None if base is None else _delta(base.image, image, code)
-    if base is not None and delta is not None and _pays(delta, base.full):
-        return "delta", delta, base.full  # so nothing is encoded but what changed
+    return ("delta", delta, base.full) if base is not None and delta is not None and _pays(delta, base.full) else None
+
+
+def _smaller(base: Link | None, image: Image, code: Registry) -> tuple[str, bytes, int]:
+    """The kind and the body to write, and how large it is in full."""
     full = pack_full(image, code)
+    delta = None if base is None else _delta(base.image, image, code)
     if delta is not None and _pays(delta, len(full)):
         return "delta", delta, len(full)
     return "full", full, len(full)
+
+
+def _size(image: Image) -> int:
+    """The bytes that an image takes in full, about; 0 where it cannot be encoded."""
+    try:
+        return sum(len(encode(thread.state)) for thread in image.threads)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        return 0
 
 
 def _delta(base: Image, image: Image, code: Registry) -> bytes | None:

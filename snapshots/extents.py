@@ -7,7 +7,7 @@ writes one row for it, and any record is found with one look at that table.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from looms.snapshots.rows import Extent
 
@@ -39,17 +39,18 @@ def from_seq(extents: Extents, seq: int) -> Extents:
     return (Extent(seq, first.position + skipped, first.count - skipped), *rest[1:])
 
 
-def chunks(extents: Iterable[Extent], size: int) -> Iterator[Extents]:
-    """Iterate over the same extents in groups of `size` records, large ones cut; the last group may be smaller.
+def chunks(extents: Iterable[Extent], size: Callable[[], int]) -> Iterator[Extents]:
+    """Iterate over the same extents in groups of `size()` records, large ones cut; the last group may be smaller.
 
-    A group holds records of consecutive seqs only, so one of fewer than `size` may come before a gap too.
+    How large a group is to be is asked when it begins. A group holds records of consecutive seqs only, so one of fewer
+    may come before a gap too.
     """
     group: list[Extent] = []
-    room = size
+    room = size()
     for extent in extents:
         if group and extent.seq != group[-1].seq + group[-1].count:
             yield tuple(group)
-            group, room = [], size
+            group, room = [], size()
         seq, position, left = extent.seq, extent.position, extent.count
         while left:
             count = min(left, room)
@@ -57,7 +58,7 @@ def chunks(extents: Iterable[Extent], size: int) -> Iterator[Extents]:
             seq, position, left, room = seq + count, position + count, left - count, room - count
             if not room:
                 yield tuple(group)
-                group, room = [], size
+                group, room = [], size()
     if group:
         yield tuple(group)
 

@@ -11,9 +11,10 @@ from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
 from looms.reducers.images import fingerprints, image, restore
 from looms.reducers.registry import Registry
+from looms.reducers.strides import Strides
 from looms.snapshots import chains, log, snapshot_rows
 from looms.snapshots.batch import Batch
-from looms.snapshots.chains import Chain, Misfit
+from looms.snapshots.chains import Chain, Misfit, Written
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
@@ -59,11 +60,13 @@ def load(reading: Reading, head: Head, code: Registry | None, upto: int | None =
     last = head.seq if upto is None else upto
     loaded = _newest(reading, head, code, last)
     run = loaded.run
-    for number, entry in enumerate(entries(reading, head, code, loaded.chain.seq + 1, last)):
-        fold(run, entry, code)
-        if number % 256 == 255:
-            run.journal.clear()
-    run.journal.clear()
+    strides = Strides(run, code)
+    for first, records in log.chunks(reading, head, loaded.chain.seq + 1, last):
+        place = 0
+        while (place := strides.fold(records, place)) < len(records):
+            fold(run, _entry(reading, head, first + place, records[place], code), code)
+            place += 1
+        run.journal.clear()
     return loaded
 
 
@@ -130,8 +133,13 @@ def snapshot(batch: Batch, run: FoldedRun, code: Registry, chain: Chain) -> Chai
     Raises:
         Unfit: its state holds something that would come back as something else; nothing is written.
     """
-    written = chains.extend(chain, image(run), fingerprints(run, code), code)
-    snapshot_rows.put(batch, run.number, run.seq, written.info, written.body)
+    written = chains.extend(chain, image(run), fingerprints(run.threads.values(), code), code)
+    return put_snapshot(batch, run.number, written)
+
+
+def put_snapshot(batch: Batch, run: int, written: Written) -> Chain:
+    """Write a snapshot that is made, and return the chain that ends with it."""
+    snapshot_rows.put(batch, run, written.chain.seq, written.info, written.body)
     return written.chain
 
 
@@ -140,7 +148,7 @@ def _newest(reading: Reading, head: Head, code: Registry | None, last: int) -> L
 
     A snapshot is never the only copy of anything: where one is damaged, an older one, or the log, has it too.
     """
-    found, passed_over = Loaded(new_run(head), Chain()), []
+    found, passed_over, seq = Loaded(new_run(head), Chain()), [], 0
     for seq in snapshot_rows.seqs_down(reading, head.number, last):
         try:
             found = stored(reading, head, code, seq)
@@ -149,6 +157,8 @@ def _newest(reading: Reading, head: Head, code: Registry | None, last: int) -> L
             continue
         except StoreFormatError as error:
             passed_over.append(error)
+    if not seq:
+        return found  # no snapshot, as of most runs
     chain = msgspec.structs.replace(found.chain, next=max(found.chain.next, _next_number(reading, head.number, last)))
     return Loaded(found.run, chain, tuple(passed_over))
 

@@ -13,7 +13,8 @@ from looms.snapshots.rows import Extent, Head, decode
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import EXTENTS, LOG, Table
 
-READ = 64  # records read from LMDB at once: few enough for records of a megabyte, and hardly slower than more
+READ, MOST = 64, 512  # records read from LMDB at once: in the beginning, and when they turn out to be small
+AT_ONCE = 1 << 20  # bytes of them, about
 PAGE = 256  # records in a page, unless they are large
 PAGE_BYTES = 4 << 20
 
@@ -35,16 +36,32 @@ def records(reading: Reading, head: Head, first: int = 1, last: int | None = Non
     Raises:
         StoreFormatError: a record is damaged or missing; the message names run and seq.
     """
+    for seq, bodies in chunks(reading, head, first, last):
+        yield from enumerate(bodies, seq)
+
+
+def chunks(reading: Reading, head: Head, first: int = 1, last: int | None = None) -> Iterator[tuple[int, list[bytes]]]:
+    """Iterate over the same records some at a time: the seq of the first of them, and they.
+
+    Raises:
+        StoreFormatError: a record is damaged or missing; those before it came.
+    """
     last = head.seq if last is None else min(last, head.seq)
-    seq = max(first, 1)
+    seq, size = max(first, 1), READ
     if seq > last:
         return
-    for chunk in extents.chunks(_from(reading, head, seq), READ):
+
+    def room() -> int:
+        return size
+
+    for chunk in extents.chunks(_from(reading, head, seq), room):
         wanted = extents.upto(chunk, last)
         if not wanted or wanted[0].seq != seq:
             break
-        yield from enumerate(_bodies(reading, head, wanted), seq)
-        seq = wanted[-1].seq + wanted[-1].count
+        for bodies in _bodies(reading, head, wanted):
+            yield seq, bodies
+            seq += len(bodies)
+            size = max(1, min(MOST, AT_ONCE * len(bodies) // max(1, sum(map(len, bodies)))))
         if seq > last:
             return
     raise _missing(reading, head, seq, None)
@@ -92,23 +109,26 @@ def _there(reading: Reading, extent: Extent) -> Iterator[tuple[Table, bytes]]:
         yield LOG, key
 
 
-def _bodies(reading: Reading, head: Head, chunk: Extents) -> Iterator[bytes]:
-    """Iterate over the records at some extents."""
+def _bodies(reading: Reading, head: Head, chunk: Extents) -> Iterator[list[bytes]]:
+    """Iterate over the records at some extents: all at once, or one by one where one of them is bad."""
     try:
         if len(chunk) == 1:  # side by side in the log: walked, not looked up one by one
             low, count = chunk[0].position, chunk[0].count
-            walked = reading.page(LOG, u64(low), u64(low + count), count)
-            found: list[bytes | None] = [body for _, body in walked]
-            whole = len(found) == count
+            found = [body for _, body in reading.page(LOG, u64(low), u64(low + count), count)]
         else:
-            found = reading.get_many(LOG, [u64(position) for extent in chunk for position in extent.positions])
-            whole = None not in found
+            positions = [u64(position) for extent in chunk for position in extent.positions]
+            count = len(positions)
+            found = [body for body in reading.get_many(LOG, positions) if body is not None]
+        whole = len(found) == count
     except StoreFormatError:
         whole = False
-    return iter(found) if whole else _one_by_one(reading, head, chunk)  # type: ignore[arg-type]  # no None is in a whole one
+    if whole:
+        yield found
+    else:
+        yield from _one_by_one(reading, head, chunk)
 
 
-def _one_by_one(reading: Reading, head: Head, chunk: Extents) -> Iterator[bytes]:
+def _one_by_one(reading: Reading, head: Head, chunk: Extents) -> Iterator[list[bytes]]:
     """Iterate over records of which one is bad: those before it are good, and it is named."""
     for extent in chunk:
         for seq, position in enumerate(extent.positions, extent.seq):
@@ -118,7 +138,7 @@ def _one_by_one(reading: Reading, head: Head, chunk: Extents) -> Iterator[bytes]
                 raise _missing(reading, head, seq, position) from error
             if body is None:
                 raise _missing(reading, head, seq, position)
-            yield body
+            yield [body]
 
 
 def _missing(reading: Reading, head: Head, seq: int, position: int | None) -> StoreFormatError:

@@ -40,7 +40,7 @@ def test_a_snapshot_at_every_seq_is_read_back_through_its_chain(examples: int) -
 
             def seen(run: FoldedRun) -> None:
                 nonlocal chain
-                written = chains.extend(chain, image(run), fingerprints(run, CODE), CODE)
+                written = chains.extend(chain, image(run), fingerprints(run.threads.values(), CODE), CODE)
                 snapshot_rows.put(batch, RUN, run.seq, written.info, written.body)
                 infos[run.seq] = written.info
                 expected[run.seq] = (normal(run), pack_full(image(run), CODE))

@@ -9,8 +9,9 @@ from looms.reducers.image_bytes import pack_full, unpack_full
 from looms.reducers.images import fingerprints, fits, image, restore
 from looms.reducers.journal import Groups, Journal, Table
 from looms.reducers.matching import contains
-from looms.reducers.open_waits import OpenWaits
+from looms.reducers.open_waits import Index
 from looms.reducers.plan import Accepted, plan
+from looms.reducers.strides import Strides
 from tests.properties.exact import exact
 from tests.properties.histories import TIGHT, History, Played, folded, histories, new_run, normal
 from tests.properties.laws import effort, holds
@@ -20,9 +21,10 @@ from tests.properties.scripted import CODE
 def contents(indexed: object) -> dict[str, Any]:
     """What is in the tables and groups of an object."""
     found: dict[str, Any] = {}
-    for name, part in vars(indexed).items():
+    for name in getattr(indexed, "__slots__", None) or vars(indexed):
+        part = getattr(indexed, name)
         if isinstance(part, Groups):
-            found[name] = {key: set(members) for key, members in part._sets.items()}
+            found[name] = {key: set(members) for key, members in part.items()}
         elif isinstance(part, Table):
             found[name] = dict(part)
     return found
@@ -30,10 +32,11 @@ def contents(indexed: object) -> dict[str, Any]:
 
 def check_indexes(run: FoldedRun) -> None:
     """What is looked up by an index is what a naive pass over everything finds."""
-    anew = OpenWaits(Journal())
+    anew = Index(Journal())
     for wait in run.waits.by_key.values():
         anew.add(wait)
-    assert contents(run.waits) == contents(anew)
+    if run.waits._index is not None:
+        assert contents(run.waits._index) == contents(anew)
     children: dict[str, set[str]] = {}
     for thread in run.threads.values():
         if thread.parent is not None:
@@ -67,6 +70,22 @@ def test_folding_what_a_turn_recorded_gives_the_run_that_it_planned(examples: in
                 return
 
 
+@effort(quick=60, long=600)
+def test_a_log_that_is_folded_in_strides_gives_the_same_run(examples: int) -> None:
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        if not played.play():
+            return
+        run, place = new_run(history), 0
+        strides = Strides(run, CODE)
+        while (place := strides.fold(played.log, place)) < len(played.log):
+            fold(run, unpack_entry(played.log[place], CODE), CODE)
+            place += 1
+        assert normal(run) == normal(played.run)
+        check_indexes(run)
+
+
 @effort(quick=40, long=400)
 def test_an_image_taken_at_any_seq_stands_for_all_the_records_before(examples: int) -> None:
     @holds(examples, histories)
@@ -79,7 +98,7 @@ def test_an_image_taken_at_any_seq_stands_for_all_the_records_before(examples: i
         for seq, data in enumerate(played.log, 1):
             fold(before, unpack_entry(data, CODE), CODE)
             packed = pack_full(image(before), CODE)
-            assert fits(fingerprints(before, CODE), CODE)
+            assert fits(fingerprints(before.threads.values(), CODE), CODE)
             run = new_run(history)
             restore(unpack_full(packed, CODE), run, lambda at: unpack_entry(played.log[at - 1], CODE))
             assert normal(run) == normal(before)

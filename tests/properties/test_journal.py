@@ -37,7 +37,7 @@ class Both:
     def agree(self) -> None:
         assert self.table == self.plain
         for key in range(5):
-            assert set(self.groups[key]) == self.sets.get(key, set())
+            assert set(self.groups.of(key)) == self.sets.get(key, set())
             assert (key in self.groups) == bool(self.sets.get(key))
 
     def copy(self) -> tuple[dict[int, int], dict[int, set[int]]]:

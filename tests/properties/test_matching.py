@@ -118,10 +118,18 @@ def test_the_waits_of_a_run_are_found_as_by_looking_at_each(examples: int) -> No
     def law(payload: Any, opened: list[Any], data: st.DataObject) -> None:
         payload = plain(encode(payload))
         matches = st.one_of(parts_of(payload), parts_of(payload), payloads)
-        waits = OpenWaits(Journal())
+        journal = Journal()
+        waits = OpenWaits(journal, few=data.draw(st.sampled_from([0, 2, 8])))
         model: list[OpenWait] = []
         for number, (thread, types, group) in enumerate(opened):
             match = plain(encode(data.draw(matches)))
+            before = journal.mark()
+            for other in range(data.draw(st.integers(0, 3))):  # what is taken back leaves no trace
+                waits.add(OpenWait((0, other), thread, f"0:{other}", types, match, None, group))
+            retired: bool = data.draw(st.booleans())
+            if model and retired:
+                waits.retire(model[0].key)
+            journal.undo(before)
             wait = OpenWait((1, number), thread, f"1:{number}", types, match, None, group)
             waits.add(wait)
             model.append(wait)

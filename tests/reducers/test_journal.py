@@ -55,9 +55,9 @@ def test_what_was_put_back_as_it_was_has_not_changed() -> None:
 def test_an_empty_group_is_not_there() -> None:
     groups: Groups[str, int] = Groups(Journal())
     groups.add("a", 1)
-    assert ("a" in groups, list(groups["a"])) == (True, [1])
+    assert ("a" in groups, list(groups.of("a"))) == (True, [1])
     groups.discard("a", 1)
-    assert ("a" in groups, list(groups["a"])) == (False, [])
+    assert ("a" in groups, list(groups.of("a"))) == (False, [])
 
 
 def test_what_is_not_there_is_not_dropped_in_silence() -> None:

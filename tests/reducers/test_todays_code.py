@@ -372,7 +372,7 @@ def test_an_upcast_that_answers_with_what_does_not_fit_is_an_error_of_that_event
 def test_an_image_fits_code_whose_states_have_the_same_shape_and_version() -> None:
     first, renamed = first_deploy(), renamed_only()
     story = Story(first.order, [first.module], Place("o1"))
-    prints = fingerprints(story.run, story.code)
+    prints = fingerprints(story.run.threads.values(), story.code)
     assert fits(prints, Registry([renamed.module]))
     assert not fits(prints, Registry([]))
 

@@ -1,5 +1,6 @@
 """Where a run's records are: found again wherever its turns put them."""
 
+from functools import partial
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -70,7 +71,7 @@ def test_extents_cover_each_seq_once_in_order_and_side_by_side_ones_are_merged(
     rest = [(e.seq + n, p) for e in extents.from_seq(found, first) for n, p in enumerate(e.positions)]
     assert rest == [(n, places[n]) for n in range(first, seq)]
     for size in (1, 3, 1_000):
-        chunks = list(extents.chunks(found, size))
+        chunks = list(extents.chunks(found, partial(int, size)))
         assert [(e.seq + n, p) for c in chunks for e in c for n, p in enumerate(e.positions)] == list(places.items())
         assert [sum(e.count for e in chunk) for chunk in chunks[:-1]] == [size] * len(chunks[:-1])
 
