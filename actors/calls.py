@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-import anyio
+from anyio import lowlevel
 
+from looms.actors.inflow import Inflow
+from looms.actors.once import Once
 from looms.reducers.errors import LoomsError
 
 T = TypeVar("T")
@@ -16,39 +18,58 @@ class Call(Generic[T]):
     Args:
         request: the id under which another process put it into the store, or None when it came from this one.
         say: makes the answer of what became of it; what it raises refuses the call.
+        inflow: what counts it until it is answered.
+        size: the bytes that it brings.
     """
 
-    __slots__ = ("_answered", "_error", "_value", "request", "say")
+    __slots__ = ("_error", "_inflow", "_size", "_value", "_waited_for", "answered", "request", "say")
 
-    def __init__(self, request: bytes | None = None, say: Callable[[Any], T] | None = None) -> None:
+    def __init__(
+        self,
+        request: bytes | None = None,
+        say: Callable[[Any], T] | None = None,
+        inflow: Inflow | None = None,
+        size: int = 0,
+    ) -> None:
         self.request = request
         self.say = say
-        self._answered = anyio.Event()
+        self.answered = False
+        self._waited_for: Once | None = None
         self._value: Any = None
         self._error: BaseException | None = None
-
-    @property
-    def answered(self) -> bool:
-        """Whether there is an answer."""
-        return self._answered.is_set()
+        self._inflow = inflow
+        self._size = size
+        if inflow is not None:
+            inflow.enter(size)
 
     def answer(self, value: T) -> None:
         """Answer it."""
         self._value = value
-        self._answered.set()
+        self._is_answered()
 
     def refuse(self, error: BaseException) -> None:
         """Answer it with an error."""
         self._error = error
-        self._answered.set()
+        self._is_answered()
+
+    def _is_answered(self) -> None:
+        if self._inflow is not None and not self.answered:
+            self._inflow.leave(self._size)
+        self.answered = True
+        if self._waited_for is not None:
+            self._waited_for.set()
 
     async def result(self) -> T:
-        """The answer, when there is one.
+        """The answer, when there is one. One may wait for it at a time.
 
         Raises:
             BaseException: what it was refused with.
         """
-        await self._answered.wait()
+        if self.answered:
+            await lowlevel.checkpoint()
+        else:
+            self._waited_for = once = Once()
+            await once.wait()
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[no-any-return]

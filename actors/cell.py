@@ -33,7 +33,7 @@ class Round:
     stopped = False
 
 
-class Posted(msgspec.Struct, frozen=True):
+class Posted(msgspec.Struct, frozen=True, gc=False):
     """An item for a cell.
 
     Attributes:
@@ -73,9 +73,10 @@ class Cell:
         deferred: something in the durable inbox waits for room in the mailbox.
         skipped: the last message of the durable inbox that waits for room; those behind it are looked at next.
         busy: a turn is planned and not committed.
+        pictured: a snapshot of it is being made.
     """
 
-    __slots__ = ("busy", "chain", "deferred", "head", "problem", "run", "skipped", "snapshot", "unread")
+    __slots__ = ("busy", "chain", "deferred", "head", "pictured", "problem", "run", "skipped", "snapshot", "unread")
 
     def __init__(
         self, head: Head, run: FoldedRun, *, chain: Chain | None = None, problem: Exception | None = None
@@ -87,6 +88,7 @@ class Cell:
         self.problem = problem
         self.unread = True
         self.busy = False
+        self.pictured = False
         self.deferred = False
         self.skipped = 0
 

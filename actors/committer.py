@@ -7,6 +7,7 @@ gathers for the group after: under load the groups grow, and each flush to disk 
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 
 import anyio
 import anyio.to_thread
@@ -17,7 +18,9 @@ from looms.actors.jobs import Job
 from looms.snapshots.store import Store
 
 MOST_RECORDS = 1_024  # in a group, about: a larger one keeps the loop and the callers waiting
-PAUSE_EVERY = 64  # jobs planned before the loop may serve others
+LONGEST = 0.030  # seconds that a group is put together for, about: whoever is in it waits for its commit
+SLICE = 0.002  # seconds of planning, or of answering, before the loop may serve others
+ANSWERS = 64  # given before the loop may serve those who got them: each wakes a task
 
 
 class Committer:
@@ -27,6 +30,7 @@ class Committer:
         store: the store.
         new_group: makes an empty group over the store's last commit.
         next_job: gives the turn of a cell that has work, or None.
+        took: is told how many seconds a job took to be planned.
         committed: is told of each group that is committed.
         failed: is told of each group that is taken back, of the error, and of the job that was refused, if one was.
     """
@@ -36,12 +40,14 @@ class Committer:
         store: Store,
         new_group: Callable[[], Group],
         next_job: Callable[[], Job | None],
+        took: Callable[[Job, float], None],
         committed: Callable[[Group], None],
         failed: Callable[[Group, Exception, Job | None], None],
     ) -> None:
         self._store = store
         self._new_group = new_group
         self._next_job = next_job
+        self._took = took
         self._committed = committed
         self._failed = failed
         self._jobs: deque[Job] = deque()
@@ -117,17 +123,32 @@ class Committer:
         self._alone = max(0, self._alone - 1)
         group.committed()
         self._committed(group)
+        await self._answer(group)
         return True
 
     async def _gather(self, group: Group, jobs: list[Job]) -> None:
-        """Put what there is into a group, up to a size."""
+        """Put what there is into a group, up to a size and a time."""
+        began = paused = perf_counter()
         while group.records < MOST_RECORDS and (job := self._take()) is not None:
             jobs.append(job)
+            before = perf_counter()
             job(group)
-            if self._alone:
+            now = perf_counter()
+            self._took(job, now - before)
+            if self._alone or now - began > LONGEST:
                 return
-            if len(jobs) % PAUSE_EVERY == 0:
+            if now - paused > SLICE:
                 await lowlevel.checkpoint()
+                paused = perf_counter()
+
+    async def _answer(self, group: Group) -> None:
+        """Answer the callers of a group that is on disk, some at a time."""
+        with anyio.CancelScope(shield=True):
+            for first in range(0, len(group.answers), ANSWERS):
+                if first:
+                    await lowlevel.checkpoint()
+                for answer in group.answers[first : first + ANSWERS]:
+                    answer.give()
 
     def _try_apart(self, jobs: list[Job], error: Exception) -> Job | None:
         """A group failed: of several jobs each is tried by itself; a single one is refused, and returned."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from looms.actors import logs
 from looms.actors.calls import Answer, Call
 from looms.actors.cell import Cell, load_cell
 from looms.actors.cells import Cells
@@ -17,9 +18,8 @@ from looms.actors.options import Options
 from looms.actors.requests import pack_answer
 from looms.reducers.entries import Entry
 from looms.reducers.folded import EffectKey, Outstanding
-from looms.reducers.items import (
-    pack_item,
-)
+from looms.reducers.images import Image
+from looms.reducers.items import pack_item
 from looms.reducers.registry import Registry
 from looms.snapshots import heads, history, inbox, requests, type_rows
 from looms.snapshots.batch import Batch
@@ -41,7 +41,7 @@ class Memory:
         self.types: dict[str, int] = {}
 
 
-class Before(msgspec.Struct, frozen=True):
+class Before(msgspec.Struct, frozen=True, gc=False):
     """A cell that takes a turn, and what of it a failed commit brings back."""
 
     cell: Cell
@@ -81,7 +81,9 @@ class Group:
         hurried: the effects to be tried now.
         over: of the runs that are over now, how each ended and when.
         woken: the ids of runs with something new in their durable inbox.
+        pictures: what is to become a snapshot after the commit: the cells, and what they were.
         first_due: when the first of the timers that were set is due.
+        answers: what the callers are to be told after the commit.
     """
 
     def __init__(
@@ -102,11 +104,13 @@ class Group:
         self.removed: list[str] = []
         self.hurried: list[tuple[int, EffectKey]] = []
         self.over: list[tuple[str, int]] = []
+        self.pictures: list[tuple[Cell, Image]] = []
         self.first_due: int | None = None
         self.records = 0
         self._noted: list[str] = []
-        self._answers: list[Answer] = []
+        self.answers: list[Answer] = []
         self._afterwards: list[Callable[[], None]] = []
+        self._logs = logs.heard()
         self._told: list[tuple[Callable[..., None], str, dict[str, Any]]] = []
         self._cells = cells
 
@@ -152,7 +156,7 @@ class Group:
             self._settle(Answer(call, error=error))
 
     def _settle(self, answer: Answer) -> None:
-        self._answers.append(answer)
+        self.answers.append(answer)
         if answer.call.request is not None:
             requests.answer(self.batch, answer.call.request, pack_answer(answer))
 
@@ -177,7 +181,8 @@ class Group:
         """Note that a cell is part of this group, and return its head."""
         if cell.head.number not in self.touched:
             self.touched[cell.head.number] = Before(cell, cell.head, cell.snapshot, cell.chain, cell.deferred)
-            self._cells.add(cell)
+            if cell.head.seq == 0:
+                self._cells.add(cell)
         cell.busy = True
         return cell.head
 
@@ -212,7 +217,8 @@ class Group:
 
     def tell_later(self, level: Callable[..., None], event: str, **values: Any) -> None:
         """Have the application's log told of something, once it is committed."""
-        self._told.append((level, event, values))
+        if self._logs:
+            self._told.append((level, event, values))
 
     def when_committed(self, do: Callable[[], None]) -> None:
         """Have something done once the group is on disk; not when it is taken back."""
@@ -229,14 +235,12 @@ class Group:
         self._below.close()
 
     def committed(self) -> None:
-        """The commit is done: what was planned holds, and whoever waits is answered."""
+        """The commit is done: what was planned holds."""
         for before in self.touched.values():
             before.cell.run.journal.clear()
             before.cell.busy = False
         for do in self._afterwards:
             do()
-        for answer in self._answers:
-            answer.give()
         for level, event, values in self._told:
             level(event, **values)
 

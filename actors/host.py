@@ -6,7 +6,7 @@ the group is on disk, the sender is answered and what the turn asked for begins.
 
 import os
 import threading
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,8 +24,10 @@ from looms.actors.followers import Followers
 from looms.actors.forking import Forking
 from looms.actors.group import Group, Memory
 from looms.actors.importing import Importing
+from looms.actors.inflow import Inflow
 from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.lacking import MISSING_DEFINITION, lacking
+from looms.actors.large_snapshots import LargeSnapshots
 from looms.actors.options import Options
 from looms.actors.removals import Removals
 from looms.actors.retention import Retention
@@ -42,7 +44,8 @@ from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds until an inbox is looked at again whose turn could not be committed
-MOST_ITEMS = 256  # that a cell takes in one turn; then it is others' turn
+MOST_ITEMS = 32  # that a cell takes in one turn; then it is others' turn
+SLOW = 0.002  # seconds: a cell whose turn takes longer takes one item in the next
 
 
 class Host:
@@ -61,19 +64,22 @@ class Host:
         self.clock = clock
         self.options = options
         self.followers = Followers()
+        self.inflow = Inflow()
         self.cells = Cells(options.max_resident)
         with store.view() as view:
             self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
             with _left_out_if_damaged():  # what is left out is noted anew, with the next record of its type
                 self._memory.types = type_rows.load(view)
-        self._ready: dict[str, deque[Posted]] = {}
+        self._ready: OrderedDict[str, deque[Posted]] = OrderedDict()
+        self._slow: set[str] = set()
         self._to_wake: set[str] = set()
-        self.committer = Committer(store, self._new_group, self._next_job, self._committed, self._failed)
+        self.committer = Committer(store, self._new_group, self._next_job, self._took, self._committed, self._failed)
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.committer.add)
         self.importing = Importing(code, clock, self.removals)
         self.forking = Forking(self.committer.add, self.removals)
+        self.large_snapshots = LargeSnapshots(code, self.committer.add)
         retention = options.retention or Retention()
         self.retiring = Retiring(store, clock, retention, self.committer.add)
         self.thinning = Thinning(store, clock, retention, self.committer.add)
@@ -94,6 +100,7 @@ class Host:
         if self.options.serves:
             self._recover()
         self.forking.serve(tasks)
+        self.large_snapshots.serve(tasks)
         tasks.start_soon(self.committer.run)
         tasks.start_soon(self.removals.run)
         if self.options.drives:
@@ -107,6 +114,7 @@ class Host:
         self.committer.stop(closed)
         self.forking.stop(closed)
         self.removals.stop(closed)
+        self.inflow.let_all_in()
         self.followers.tell_all()
 
     def post(self, run_id: str, posted: Posted) -> None:
@@ -148,7 +156,7 @@ class Host:
             raise RuntimeClosed(
                 f"the runtime on {self.store.path} is not open; use it inside `async with looms.Runtime(...)`"
             )
-        if os.getpid() != self._process:
+        if self.store.environment.forked:
             raise RuntimeClosed(
                 f"the runtime on {self.store.path} belongs to process {self._process}, which this one was forked from; "
                 "ask it there, or open the store in a process that was started afresh"
@@ -173,12 +181,20 @@ class Host:
         """The turn of the cell that has waited longest; one with much to do is then last again."""
         if not self._ready:
             return None
-        run_id = next(iter(self._ready))
-        waiting = self._ready.pop(run_id)
-        posted = [waiting.popleft() for _ in range(min(len(waiting), MOST_ITEMS))]
-        if waiting:
-            self._ready[run_id] = waiting
-        return Turns(run_id, posted)
+        run_id, waiting = self._ready.popitem(last=False)
+        most = 1 if run_id in self._slow else MOST_ITEMS
+        if len(waiting) <= most:
+            return Turns(run_id, list(waiting))
+        self._ready[run_id] = waiting
+        return Turns(run_id, [waiting.popleft() for _ in range(most)])
+
+    def _took(self, job: Job, seconds: float) -> None:
+        """Note how long a job took: a cell that is slow takes one item at a time, so that others come between."""
+        if isinstance(job, Turns):
+            if seconds > SLOW:
+                self._slow.add(job.run_id)
+            elif self._slow:
+                self._slow.discard(job.run_id)
 
     def _new_group(self) -> Group:
         return Group(
@@ -213,6 +229,8 @@ class Host:
             self.removals.begin()
         for status, ended in group.over:
             self.retiring.note(status, ended)
+        for cell, taken in group.pictures:
+            self.large_snapshots.begin(cell, taken)
         if group.first_due is not None:
             self.timers.set(group.first_due)
         self.cells.trim()

@@ -28,6 +28,11 @@ class Changes(msgspec.Struct, frozen=True):
     grace: Cancelling | None
 
 
+def concern(run: FoldedRun, since: int, grace_before: Cancelling | None) -> bool:
+    """Whether what a run did since a mark in its journal changes these tables. Most turns do not."""
+    return run.cancelling is not grace_before or run.journal.concerns(since, run.waits.by_key, run.effects)
+
+
 def changes(run: FoldedRun, since: int, grace_before: Cancelling | None) -> Changes:
     """What a run began and ended since a mark in its journal."""
     opened: list[OpenWait] = []

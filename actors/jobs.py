@@ -34,7 +34,7 @@ class Job(Protocol):
         ...
 
 
-class Turns(msgspec.Struct, frozen=True):
+class Turns(msgspec.Struct, frozen=True, gc=False):
     """The turn of one cell: what was posted to it, and what waits in its durable inbox.
 
     Attributes:

@@ -6,6 +6,11 @@ from typing import Any
 import structlog
 
 
+def heard() -> bool:
+    """Whether the application has configured structlog, so that somebody hears."""
+    return structlog.is_configured()
+
+
 def debug(event: str, **values: Any) -> None:
     """Something that happens at every turn."""
     _tell("debug", event, values)
@@ -22,7 +27,7 @@ def warning(event: str, **values: Any) -> None:
 
 
 def _tell(level: str, event: str, values: dict[str, Any]) -> None:
-    if structlog.is_configured():
+    if heard():
         try:
             getattr(structlog.get_logger("looms"), level)(event, **values)
         except Exception:  # a closed pipe, a full disk: what is on disk in the store must take effect all the same

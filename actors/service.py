@@ -30,12 +30,12 @@ from looms.reducers.folded import EffectKey
 from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Letter, ReleaseAsked
 from looms.reducers.moments import due_after, is_seconds
-from looms.reducers.plan import Duplicate, Ignored, Outcome, Undelivered
+from looms.reducers.plan import Accepted, Duplicate, Ignored, Outcome, Undelivered
 from looms.snapshots import effect_rows, heads
 from looms.snapshots.rows import Head
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What became of a signal.
 
     Attributes:
@@ -89,7 +89,7 @@ class Service:
             raise InvalidInput(f"exists={exists!r}; give 'error' or 'return'")
         data, _ = definition.pack_input(input)
         id = new_run_id(self._host.clock.now()) if run_id is None else checked_id(run_id, "run id")
-        call: Call[Begun] = Call(self._request)
+        call: Call[Begun] = Call(self._request, None, self._host.inflow, len(data))
         self._host.committer.add(Beginning(definition.name, data, id, call, exists == "return"))
         return call
 
@@ -101,12 +101,15 @@ class Service:
             InvalidInput: no event, or an id, a key or a time that does not fit.
         """
         self._host.check_open()
-        letters = tuple(letter_of(event, self._host.code) for event in events)
+        code = self._host.code
+        letters = tuple([letter_of(event, code) for event in events])
         if not letters:
             raise InvalidInput("signal() without an event; give one or several")
-        call: Call[Receipt] = Call(self._request, _receipt)
         item = Delivery(letters, key=_key(key), to_caller=True)
-        self._host.post(checked_id(run_id, "run id"), Posted(item, call, until=self._until(retain)))
+        id, until = checked_id(run_id, "run id"), self._until(retain)
+        size = len(letters[0].payload) if len(letters) == 1 else sum(len(letter.payload) for letter in letters)
+        call: Call[Receipt] = Call(self._request, _receipt, self._host.inflow, size)
+        self._host.post(id, Posted(item, call, until=until))
         return call
 
     def publish(self, event: Event, key: str | None, retain: float | None) -> Call[Published]:
@@ -117,9 +120,9 @@ class Service:
             InvalidInput: a key or a time that does not fit.
         """
         self._host.check_open()
-        call: Call[Published] = Call(self._request)
-        letter = letter_of(event, self._host.code)
-        self._host.committer.add(Publication(letter, call, _key(key), self._until(retain)))
+        letter, id, until = letter_of(event, self._host.code), _key(key), self._until(retain)
+        call: Call[Published] = Call(self._request, None, self._host.inflow, len(letter.payload))
+        self._host.committer.add(Publication(letter, call, id, until))
         return call
 
     def cancel(self, run_id: str, reason: str, grace: float) -> Call[None]:
@@ -288,6 +291,8 @@ def _there(group: Group, run_id: str) -> Cell:
 
 
 def _receipt(outcome: Any) -> Receipt:
+    if type(outcome) is Accepted:
+        return Receipt(outcome.seq)
     return Receipt(getattr(outcome, "seq", None), isinstance(outcome, Duplicate))
 
 

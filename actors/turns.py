@@ -13,9 +13,9 @@ from looms.actors import index_rows, logs, retained
 from looms.actors.cell import Cell, Posted
 from looms.actors.delivery import send, send_back
 from looms.actors.group import Asked, Group
-from looms.reducers.codec import Unfit
+from looms.actors.snapshotting import take_snapshot
 from looms.reducers.errors import LoomsError, ReducerError, RunSuspended
-from looms.reducers.folded import Cancelling
+from looms.reducers.folded import Cancelling, FoldedRun
 from looms.reducers.items import (
     CancelAsked,
     Delivery,
@@ -61,6 +61,8 @@ def take_turn(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
     if cell.suspended is not None:
         _put_by(group, cell, posted)
         return []
+    if not group.memory.keeps:
+        return _plan(group, cell, posted)
     mark = cell.run.journal.mark()
     outcomes = _plan(group, cell, posted)
     for kept in retained.take_for(group, cell, mark):
@@ -138,58 +140,54 @@ def _known_keys(group: Group, number: int, items: Iterable[Item]) -> dict[str, i
 def _write(group: Group, cell: Cell, turn: Turn, mark: int, grace: Cancelling | None) -> None:
     """Put a turn's records, and all rows that follow from them, into the batch."""
     run, before = cell.run, group.touch(cell)
-    head = group.batch.append(before, [entry.pack() for entry in turn.entries])
-    cell.head = msgspec.structs.replace(
-        head,
+    begins = before.seq == 0
+    cell.head = group.batch.append(
+        before,
+        [entry.pack() for entry in turn.entries],
         status=run.status,
-        started_at=turn.entries[0].row.at if before.seq == 0 else before.started_at,
+        started_at=turn.entries[0].row.at if begins else before.started_at,
         updated_at=run.at,
         error=run.end.error if run.end else None,
     )
-    heads.put(group.batch, None if before.seq == 0 else before, cell.head)
-    changed = index_rows.changes(run, mark, grace)
-    index_rows.write(group.batch, group.reading, head.number, changed)
-    group.ask(Asked(run.run_id, head.number, effect, run.effect_id(effect.key)) for effect in changed.asked)
-    group.end((head.number, key) for key in changed.ended)
-    group.set_timer(index_rows.first_due(changed))
+    heads.put(group.batch, None if begins else before, cell.head)
+    if index_rows.concern(run, mark, grace):
+        _write_index(group, run, index_rows.changes(run, mark, grace))
     group.records += len(turn.entries)
     group.note_types(turn.entries)
     send(group, cell, turn.entries)
     group.tell_later(logs.debug, "turn", run_id=run.run_id, first=before.seq + 1, last=run.seq)
-    if before.seq == 0:
+    if begins:
         group.tell_later(logs.info, "run started", run_id=run.run_id, definition=run.definition)
     if run.end is not None:
         group.over.append((run.end.status, run.at))
         group.tell_later(logs.info, f"run {run.end.status}", run_id=run.run_id, seq=run.seq, error=run.end.error)
     if cell.problem is None and run.seq - cell.snapshot >= group.options.snapshot_every:
-        _snapshot(group, cell)
+        take_snapshot(group, cell)
 
 
-def _snapshot(group: Group, cell: Cell) -> None:
-    try:
-        cell.chain = history.snapshot(group.batch, cell.run, group.code, cell.chain)
-    except Unfit as error:
-        group.tell_later(
-            logs.warning, "no snapshot", run_id=cell.run.run_id, seq=cell.run.seq, reason=f"the state: {error}"
-        )
-    cell.snapshot = cell.run.seq
+def _write_index(group: Group, run: FoldedRun, changed: index_rows.Changes) -> None:
+    """Put what a turn began and ended into the tables that it is found by, and have it follow from the commit."""
+    index_rows.write(group.batch, group.reading, run.number, changed)
+    group.ask(Asked(run.run_id, run.number, effect, run.effect_id(effect.key)) for effect in changed.asked)
+    group.end((run.number, key) for key in changed.ended)
+    group.set_timer(index_rows.first_due(changed))
 
 
 def _conclude(group: Group, cell: Cell, posted: Posted, outcome: Outcome) -> None:
     """See to what becomes of an item that was tried."""
     item, number = posted.item, cell.head.number
     match outcome:
+        case Accepted(seq=seq):
+            if isinstance(item, Delivery) and item.key is not None:
+                keys.put(group.batch, number, item.key, msgspec.msgpack.encode(seq))
+        case Refused(error=error):
+            group.refuse(posted.call, error)
         case Stuck():
             return
         case Deferred():
             cell.deferred = True
             _keep(group, cell, posted)
             return
-        case Refused(error=error):
-            group.refuse(posted.call, error)
-        case Accepted(seq=seq):
-            if isinstance(item, Delivery) and item.key is not None:
-                keys.put(group.batch, number, item.key, msgspec.msgpack.encode(seq))
         case Duplicate(seq=seq):
             _warn_of_another(group, cell, item, seq)
         case Undelivered(reason=reason):
