@@ -19,6 +19,7 @@ from looms.actors.errors import (
 from looms.actors.publishing import Published
 from looms.actors.retention import Retention
 from looms.actors.service import Receipt
+from looms.bulk import SignalsRefused
 from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, check
 from looms.care.findings import Finding
@@ -156,6 +157,7 @@ __all__ = [
     "RuntimeClosed",
     "SeqOutOfRange",
     "SignalFailed",
+    "SignalsRefused",
     "Sizes",
     "Snapshot",
     "SnapshotSizes",

@@ -51,7 +51,13 @@ class Run(RunReading[S], Generic[S, O]):
             MailboxFull: nobody takes it, and the mailbox holds as much as it may.
             StoreFull: there is no room on the disk.
         """
-        return await self._service().signal(self.id, events, key, retain).result()
+        host = self._served.host
+        service = Service(host)
+        if host.inflow.full:
+            call = await host.inflow.admit(lambda: service.signal(self.id, events, key, retain))
+        else:
+            call = service.signal(self.id, events, key, retain)
+        return await call.result()
 
     async def result(self, timeout: float | None = None) -> O:
         """Wait for the run's end, and return what its root completed with.

@@ -16,8 +16,9 @@ from looms.actors.requests import Request
 from looms.actors.requests_served import ask
 from looms.actors.retention import Retention
 from looms.actors.run_ids import new_run_id
-from looms.actors.service import Service
+from looms.actors.service import Receipt, Service
 from looms.actors.serving import serve
+from looms.bulk import Addressed, all_taken, signal_each
 from looms.care.aside import aside
 from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, checked
@@ -30,7 +31,7 @@ from looms.listing import list_runs
 from looms.outstanding import OutstandingEffect, list_effects
 from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
-from looms.reducers.errors import InvalidInput
+from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.events import Event
 from looms.reducers.givens import listener, refused
 from looms.reducers.givens import path as given_path
@@ -168,7 +169,8 @@ class Runtime:
             ModuleError: the definition is of no module here.
             ReducerError: the code raised; there is no such run.
         """
-        started = self._service().start(definition, input, run_id, exists)
+        service = self._service()
+        started = await self.host.inflow.admit(lambda: service.start(definition, input, run_id, exists))
         return Run(self, (await started.result()).run_id)
 
     def run(self, run_id: str) -> Run[Any, Any]:
@@ -178,6 +180,39 @@ class Runtime:
             InvalidInput: no run could have that id.
         """
         return Run(self, run_id)
+
+    @overload
+    async def signal_many(
+        self, signals: Iterable[Addressed], *, errors: Literal["raise"] = "raise"
+    ) -> list[Receipt]: ...
+    @overload
+    async def signal_many(
+        self, signals: Iterable[Addressed], *, errors: Literal["return"]
+    ) -> list[Receipt | LoomsError]: ...
+    async def signal_many(
+        self, signals: Iterable[Addressed], *, errors: Literal["raise", "return"] = "raise"
+    ) -> list[Any]:
+        """Send many signals, to any runs, in few commits: each is taken or refused by itself, as by ``run.signal``.
+
+        What goes to one run is taken in the order in which it is given. The signals are gone through as there is room
+        for them, so they may come from a generator over a large file; it is called on the event loop.
+
+        Args:
+            signals: for each, the run's id, the event, and perhaps an idempotency key; with keys, the whole can be sent
+                again after a crash.
+            errors: what to do when some are refused: raise, or return each error in the place of its receipt.
+
+        Returns:
+            The receipts, in order, once all are on disk.
+
+        Raises:
+            SignalsRefused: some were refused; it has what became of each. The others are recorded.
+            RuntimeClosed: the runtime was closed meanwhile; those that were sent before may be recorded.
+        """
+        if errors not in ("raise", "return"):
+            raise InvalidInput(f"errors={errors!r}; give 'raise' or 'return'")
+        outcomes = await signal_each(self.host, signals)
+        return all_taken(outcomes) if errors == "raise" else outcomes
 
     async def publish(self, event: Event, *, key: str | None = None, retain: float | None = None) -> Published:
         """Give an event to every run that waits for it, all in one commit.
@@ -193,7 +228,9 @@ class Runtime:
         Raises:
             UnknownEvent, InvalidEvent: the event cannot be recorded.
         """
-        return await self._service().publish(event, key, retain).result()
+        service = self._service()
+        published = await self.host.inflow.admit(lambda: service.publish(event, key, retain))
+        return await published.result()
 
     def event(self, type: str, payload: Any) -> Event:
         """The event that a name and some plain data say, as a webhook or a queue brings them.

@@ -1,16 +1,19 @@
 """A store with the host that serves it, for code without an event loop."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
 from looms.actors.publishing import Published
+from looms.actors.service import Receipt
+from looms.bulk import Addressed
 from looms.care.backup import Backup
 from looms.care.checking import Checked
 from looms.care.stats import Stats
 from looms.outstanding import OutstandingEffect
 from looms.reducers.definitions import Definition
+from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
 from looms.reducers.state import State
 from looms.runtime import Runtime
@@ -90,6 +93,15 @@ class SyncRuntime:
     def run(self, run_id: str) -> SyncRun[Any, Any]:
         """The handle of a run, without looking whether it exists; see ``Runtime.run``."""
         return SyncRun(self._runtime.run(run_id), self._loop)
+
+    @overload
+    def signal_many(self, signals: Iterable[Addressed], *, errors: Literal["raise"] = "raise") -> list[Receipt]: ...
+    @overload
+    def signal_many(self, signals: Iterable[Addressed], *, errors: Literal["return"]) -> list[Receipt | LoomsError]: ...
+    def signal_many(self, signals: Iterable[Addressed], *, errors: Literal["raise", "return"] = "raise") -> list[Any]:
+        """Send many signals in few commits; see ``Runtime.signal_many``. They are gone through in the loop's thread."""
+        ask: Callable[..., Awaitable[list[Any]]] = self._runtime.signal_many
+        return self._loop.call(ask, signals, errors=errors)
 
     def publish(self, event: Event, *, key: str | None = None, retain: float | None = None) -> Published:
         """Give an event to every run that waits for it, all in one commit; see ``Runtime.publish``."""
