@@ -14,6 +14,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from looms.actors import logs
+from looms.actors.asides import Asides
 from looms.actors.cell import Cell, Posted, load_cell
 from looms.actors.cells import Cells
 from looms.actors.clock import Clock, after
@@ -65,6 +66,7 @@ class Host:
         self.options = options
         self.followers = Followers()
         self.inflow = Inflow()
+        self.asides = Asides()
         self.cells = Cells(options.max_resident)
         with store.view() as view:
             self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
@@ -76,10 +78,10 @@ class Host:
         self.committer = Committer(store, self._new_group, self._next_job, self._took, self._committed, self._failed)
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
-        self.removals = Removals(store, clock, self.committer.add)
+        self.removals = Removals(store, clock, self.asides, self.committer.add)
         self.importing = Importing(code, clock, self.removals)
         self.forking = Forking(self.committer.add, self.removals)
-        self.large_snapshots = LargeSnapshots(code, self.committer.add)
+        self.large_snapshots = LargeSnapshots(code, self.asides, self.committer.add)
         retention = options.retention or Retention()
         self.retiring = Retiring(store, clock, retention, self.committer.add)
         self.thinning = Thinning(store, clock, retention, self.committer.add)

@@ -7,11 +7,10 @@ nobody. The image of a run is immutable, so it may be looked at while the run go
 from collections.abc import Callable
 from functools import partial
 
-import anyio
-import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from looms.actors import logs
+from looms.actors.asides import Asides
 from looms.actors.calls import Call
 from looms.actors.cell import Cell
 from looms.actors.group import Group
@@ -25,17 +24,18 @@ from looms.snapshots.chains import Chain, Written
 
 
 class LargeSnapshots:
-    """Makes them, one at a time.
+    """Makes them.
 
     Args:
         code: today's code.
+        asides: where they are made.
         add: has a job put into a group.
     """
 
-    def __init__(self, code: Registry, add: Callable[[Job], None]) -> None:
+    def __init__(self, code: Registry, asides: Asides, add: Callable[[Job], None]) -> None:
         self._code = code
+        self._asides = asides
         self._add = add
-        self._one = anyio.CapacityLimiter(1)
 
     def serve(self, tasks: TaskGroup) -> None:
         """Make them in this task group."""
@@ -50,7 +50,7 @@ class LargeSnapshots:
         chain = cell.chain
         extend = partial(chains.extend, chain, taken, fingerprints(taken.threads, self._code), self._code)
         try:
-            written = await anyio.to_thread.run_sync(extend, limiter=self._one)
+            written = await self._asides.call(extend)
             call: Call[None] = Call()
             self._add(OneOff(partial(_put, cell=cell, chain=chain, written=written), call))
             await call.result()

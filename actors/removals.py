@@ -6,9 +6,9 @@ from typing import Any
 
 import anyio
 import anyio.from_thread
-import anyio.to_thread
 
 from looms.actors import logs
+from looms.actors.asides import Asides
 from looms.actors.calls import Call
 from looms.actors.clock import Clock, after
 from looms.actors.deleting import delete_rows
@@ -28,15 +28,17 @@ class Removals:
     Args:
         store: the store.
         clock: the time.
+        asides: where rows are looked for.
         add: has a job put into a group.
 
     Attributes:
         kept: the numbers of runs that are hidden as deleted ones are, since they are being copied; by who asked for it.
     """
 
-    def __init__(self, store: Store, clock: Clock, add: Callable[[OneOff], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, asides: Asides, add: Callable[[OneOff], None]) -> None:
         self._store = store
         self._clock = clock
+        self._asides = asides
         self._add = add
         self._waiting: list[OneOff] = []
         self._more = anyio.Event()
@@ -100,7 +102,7 @@ class Removals:
     async def _discard(self, number: int) -> bool:
         """Remove some rows of a run that may be anywhere; False when that could not be done."""
         try:
-            rows = await anyio.to_thread.run_sync(scattered.find, self._store, number, FOUND, _heed)
+            rows = await self._asides.call(scattered.find, self._store, number, FOUND, _heed)
             for at in range(0, len(rows), AT_ONCE):
                 await self._change([number], partial(_delete, rows[at : at + AT_ONCE]))
             if len(rows) < FOUND:

@@ -21,6 +21,8 @@ async def settle(host: Host) -> None:
             await wait_all_tasks_blocked()
         if host.dispatcher.in_threads:
             await _threads(host)
+        while host.asides.under_way:  # noqa: ASYNC110 - threads tell nobody that they are done
+            await anyio.sleep(0.001)
         if host.committer.idle and host.activity == before:
             return
 
