@@ -49,6 +49,7 @@ from looms.reducers.registry import Registry
 from looms.snapshots import requests
 from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreInUse, StoreNotFound
+from looms.snapshots.lock import PROTOCOL
 from looms.snapshots.store import Store
 
 T = TypeVar("T")
@@ -189,7 +190,7 @@ async def _taken(path: str | os.PathLike[str], map_size: int | None, *, serves: 
     """The store, to write; None where there is a host that can be asked.
 
     Raises:
-        StoreInUse: somebody has it who cannot be asked, and did not let go soon.
+        StoreInUse: somebody has it who cannot be asked: he did not let go soon, or is of another version.
     """
     left = PATIENCE
     while True:
@@ -197,11 +198,29 @@ async def _taken(path: str | os.PathLike[str], map_size: int | None, *, serves: 
             return Store(path, map_size=map_size, serves=serves)
         except StoreInUse as error:
             if error.serves:
+                _check_protocol(path, error)
                 return None
             left -= 1
             if left < 0:
                 raise
         await anyio.sleep(LOOK)
+
+
+def _check_protocol(path: str | os.PathLike[str], host: StoreInUse) -> None:
+    """Ask nothing of a host that would take it for something else, or answer with what is not understood here.
+
+    Raises:
+        StoreInUse: it is of another version.
+    """
+    if host.protocol not in (None, PROTOCOL):
+        raise StoreInUse(
+            f"{os.fspath(path)}: the host (process {host.pid} on {host.host}) is Looms of another version: it is asked "
+            f"by protocol {host.protocol}, and this one asks by {PROTOCOL}. Nothing was asked. Restart the host with "
+            "this version, or use the version that it has",
+            pid=host.pid,
+            host=host.host,
+            protocol=host.protocol,
+        )
 
 
 async def _of_others(path: str | os.PathLike[str], map_size: int | None) -> Environment:
@@ -254,7 +273,9 @@ async def _served_here(environment: Environment, code: Registry | None, tends: b
     with ExitStack() as stack:
         try:
             store = stack.enter_context(Store(environment.path, serves=not tends))
-        except StoreInUse:
+        except StoreInUse as error:
+            if error.serves:
+                _check_protocol(environment.path, error)  # another one has begun meanwhile
             return False
         if _find(environment, id) is None:
             if tends:

@@ -115,11 +115,14 @@ class Lines:
     def _header(self) -> Header:
         text, line = self._next()
         if not isinstance(line, Header):
-            raise self.wrong('it is no header of an export; the first line is {"line": "export", "format": 1, ...}')
+            raise self.wrong('it is no header of an export; the first line is {"line": "export", "format": 2, ...}')
         if line.format != FORMAT:
+            what = (
+                "Import it with that looms or a newer one" if line.format > FORMAT else "Export it again with this one"
+            )
             raise self.wrong(
                 f"it has format {line.format}, written by looms {line.looms}; this is looms {library()}, which reads "
-                f"format {FORMAT}. Import it with a newer looms"
+                f"format {FORMAT}. {what}"
             )
         self._digest.update(text)
         return line

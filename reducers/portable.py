@@ -14,7 +14,7 @@ from looms.reducers.entries import More, Origin
 from looms.reducers.exact_json import MARK, as_json, packed
 from looms.reducers.forks import Forks
 
-FORMAT = 1
+FORMAT = 2
 """The format of the lines; one more with every change that older code would misread."""
 
 

@@ -14,13 +14,17 @@ class StoreInUse(StoreError):
         pid: the process that has it, or None when it did not say.
         host: the machine it runs on, or None when it did not say.
         serves: it may be asked to do something; a process that only takes care of the store may not.
+        protocol: the number of the words in which it may be asked; None when it did not say.
     """
 
-    def __init__(self, message: str, *, pid: int | None, host: str | None, serves: bool = True) -> None:
+    def __init__(
+        self, message: str, *, pid: int | None, host: str | None, serves: bool = True, protocol: int | None = None
+    ) -> None:
         super().__init__(message)
         self.pid = pid
         self.host = host
         self.serves = serves
+        self.protocol = protocol
 
 
 class StoreFull(StoreError):

@@ -22,6 +22,8 @@ except ImportError:  # pragma: no cover
     raise ImportError("a store's lock needs flock(2), which this system does not have") from None
 
 NAME = "lock"
+PROTOCOL = 1
+"""What processes say to each other through a store: one more with every change of a request or an answer."""
 _SIZE = 1_024  # what is written is always this long, so that nobody reads half of it
 _PATIENCE = 1.0  # seconds to wait for a new holder to sign
 
@@ -30,11 +32,15 @@ _held_lock = threading.Lock()
 
 
 class Signed(NamedTuple):
-    """Who has the lock, as the file says; None for what it does not say. `serves`: others may ask for more."""
+    """Who has the lock, as the file says; None for what it does not say.
+
+    `serves`: others may ask for more; `protocol`: in which words, and 0 for those of before they were numbered.
+    """
 
     pid: int | None
     host: str | None
     serves: bool = True
+    protocol: int = PROTOCOL
 
 
 class WriterLock:
@@ -167,9 +173,12 @@ def _signed(fd: int) -> Signed:
     try:
         signed = json.loads(os.pread(fd, _SIZE, 0))
         pid, host, serves = signed["pid"], signed["host"], signed.get("serves", True)
+        protocol = signed.get("protocol", 0)
     except (ValueError, KeyError, TypeError, AttributeError):
         return Signed(None, None)
-    return Signed(pid, host, serves is not False) if type(pid) is int and type(host) is str else Signed(None, None)
+    if type(pid) is not int or type(host) is not str or type(protocol) is not int:
+        return Signed(None, None)
+    return Signed(pid, host, serves is not False, protocol)
 
 
 def _is_running(signed: Signed) -> bool:
@@ -199,7 +208,8 @@ def _in_use(folder: str, signed: Signed) -> StoreInUse:
         what = ". A store has one host at a time: stop that one, or read with a Reader."
     else:
         what = ", which takes care of it (an import, a prune, a repair) and serves nobody: try again when that is done."
-    return StoreInUse(f"{folder}: the store is in use {who}{what}", pid=pid, host=host, serves=signed.serves)
+    message = f"{folder}: the store is in use {who}{what}"
+    return StoreInUse(message, pid=pid, host=host, serves=signed.serves, protocol=signed.protocol)
 
 
 def _after_fork_in_child() -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from looms.snapshots import requests
+from looms.snapshots.lock import PROTOCOL
 from looms.snapshots.store import Store
-from tests.commands.command import run
+from tests.commands.command import lines, run
 from tests.commands.test_driving import APP
 
 
@@ -35,3 +37,29 @@ def test_who_has_the_store_and_serves_nobody_is_told(fresh: Path, exported: Path
             assert "--app" not in done.stderr
     done = run("--store", fresh, "import", exported, "--run-id-prefix", "x/", "--json")
     assert json.loads(done.stdout)["runs"] == 1
+
+
+@pytest.mark.parametrize("protocol", [PROTOCOL + 1, 0, None])
+def test_a_host_of_another_version_is_asked_nothing(fresh: Path, exported: Path, protocol: int | None) -> None:
+    commands: list[tuple[str | Path, ...]] = [
+        (*APP, "start", "shop.order", "--input", '{"order_id": "o2"}'),
+        ("cancel", "o1"),
+        ("import", exported, "--run-id-prefix", "x/"),
+    ]
+    with Store(fresh) as store:
+        signed = json.loads((fresh / "lock").read_bytes())
+        if protocol is None:  # as it was before there was one
+            del signed["protocol"]
+        else:
+            signed["protocol"] = protocol
+        with (fresh / "lock").open("r+b") as file:
+            file.write(json.dumps(signed).encode().ljust(1_024))
+        for command in commands:
+            done = run("--store", fresh, *command)
+            assert (done.returncode, done.stdout) == (1, ""), command
+            assert f"the host (process {os.getpid()} on " in done.stderr
+            assert "is Looms of another version" in done.stderr
+            assert "Traceback" not in done.stderr
+            with store.view() as view:
+                assert requests.waiting(view) == []
+    assert [one["run_id"] for one in lines("--store", fresh, "runs")] == ["o1"]

@@ -91,7 +91,7 @@ def test_what_cannot_be_meant_is_refused(fresh: Path, exported: Path, args: tupl
 
 def test_a_file_that_is_wrong_is_told_with_its_line(fresh: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.jsonl"
-    wrong.write_text('{"line":"export","format":1,"looms":"0","at":1,"store":"x"}\n{"line":"record","seq":1}\n')
+    wrong.write_text('{"line":"export","format":2,"looms":"0","at":1,"store":"x"}\n{"line":"record","seq":1}\n')
     done = run("--store", fresh, "import", wrong)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"{wrong}, line 2: " in done.stderr

@@ -62,7 +62,7 @@ async def test_each_line_gives_its_record_back_to_the_byte() -> None:
         run = await rt.start(order, OPEN, run_id="o1")
         await run.signal(Paid(amount=7), key="k")
         header, first, *records, end = await exported(rt)
-        assert (header["line"], header["format"], header["store"]) == ("export", 1, rt.path)
+        assert (header["line"], header["format"], header["store"]) == ("export", 2, rt.path)
         assert (first["run_id"], first["status"], first["seq"]) == ("o1", "completed", len(records))
         assert (end["line"], end["runs"], end["records"]) == ("end", 1, len(records))
         with rt.view() as view:

@@ -258,7 +258,8 @@ def spoiled(data: bytes) -> Iterator[tuple[str, bytes, str]]:
 
     yield "empty", b"", "line 1: the file ends here"
     yield "no header", b"".join(lines[1:]), "line 1: it is no header"
-    yield "newer", changed(0, format=99), "line 1: it has format 99"
+    yield "newer", changed(0, format=99), "reads format 2. Import it with that looms or a newer one"
+    yield "older", changed(0, format=1), "reads format 2. Export it again with this one"
     yield "no json", with_line(2, b"{nonsense\n"), "line 3: "
     yield "a list", with_line(2, b"[]\n"), "line 3: it is no JSON object"
     yield "unknown line", with_line(2, b'{"line":"other"}\n'), "line 3: "
