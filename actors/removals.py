@@ -15,11 +15,12 @@ from looms.actors.deleting import delete_rows
 from looms.actors.group import Group
 from looms.actors.one_off import OneOff
 from looms.snapshots import removal, scattered
+from looms.snapshots.errors import StoreFull
 from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds
 FOUND = 100_000  # rows of a discarded run that are looked for at once
-AT_ONCE = 1_000  # of them that are deleted in a commit
+FEWER = 1_000, 100, 10  # rows that are deleted in a commit: as many as a full store has room for
 
 
 class Removals:
@@ -86,31 +87,47 @@ class Removals:
             return [number for number in numbers if removal.is_discarded(view, number)]
 
     async def _step(self, numbers: list[int]) -> bool:
-        """Remove some rows of these runs; False when that could not be done."""
+        """Remove some rows of these runs; False when that could not be done, and has to be tried otherwise."""
 
-        def step(group: Group, now: list[int]) -> None:
+        def step(limit: int, group: Group, now: list[int]) -> None:
             with self._store.view() as view:
-                removal.steps(view, group.batch, now)
+                removal.steps(view, group.batch, now, limit)
 
-        try:
-            await self._change(numbers, step)
-        except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
-            logs.warning("not removed yet", runs=numbers[:10], error=f"{type(error).__name__}: {error}")
-            return False
-        return True
+        for limit in FEWER:
+            try:
+                await self._change(numbers, partial(step, limit))
+            except StoreFull:
+                continue  # rows lie on many pages, and each is written anew before the old one goes: so fewer at once
+            except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
+                logs.debug("removed otherwise", runs=numbers[:10], error=f"{type(error).__name__}: {error}")
+                return False
+            return True
+        return False
 
     async def _discard(self, number: int) -> bool:
         """Remove some rows of a run that may be anywhere; False when that could not be done."""
         try:
             rows = await self._asides.call(scattered.find, self._store, number, FOUND, _heed)
-            for at in range(0, len(rows), AT_ONCE):
-                await self._change([number], partial(_delete, rows[at : at + AT_ONCE]))
+            await self._delete(number, rows)
             if len(rows) < FOUND:
                 await self._change([number], _finish)
         except Exception as error:  # noqa: BLE001 - whatever it is, what is left is only not removed yet
             logs.warning("not removed yet", runs=[number], error=f"{type(error).__name__}: {error}")
             return False
         return True
+
+    async def _delete(self, number: int, rows: list[scattered.Row]) -> None:
+        """Delete these rows of a run; in a full store fewer at once."""
+        at, fewer = 0, list(FEWER)
+        while at < len(rows):
+            try:
+                await self._change([number], partial(_delete, rows[at : at + fewer[0]]))
+            except StoreFull:
+                if len(fewer) == 1:
+                    raise
+                del fewer[0]
+            else:
+                at += fewer[0]
 
     async def _change(self, numbers: list[int], do: Callable[[Group, list[int]], Any]) -> None:
         """Do something in a commit with those of these runs that are still to be removed."""

@@ -17,7 +17,7 @@ from looms.actors.one_off import OneOff
 from looms.actors.retention import Retention
 from looms.reducers.moments import LAST
 from looms.snapshots import heads, removal
-from looms.snapshots.errors import StoreFormatError
+from looms.snapshots.errors import StoreFormatError, StoreFull
 from looms.snapshots.store import Store
 
 RUNS = 64  # deleted in a commit
@@ -101,13 +101,21 @@ class Retiring:
         self._add(OneOff(lambda group: delete(group, numbers), call, urgent=True))
         try:
             count, damaged = await call.result()
+        except StoreFull as error:
+            if len(numbers) == 1:
+                await self._put_off(numbers, error)
+            else:  # in a full store fewer at once; the others are found again
+                await self._delete(numbers[: max(len(numbers) // 16, 1)])
         except Exception as error:  # noqa: BLE001 - whatever it is, they are old enough later too
-            logs.warning("not deleted yet", runs=len(numbers), error=f"{type(error).__name__}: {error}")
-            await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
+            await self._put_off(numbers, error)
         else:
             self._aside.update(damaged)
             self._rest = after(self._clock, EVERY)
             logs.info("runs deleted", runs=count, damaged=len(damaged))
+
+    async def _put_off(self, numbers: list[int], error: Exception) -> None:
+        logs.warning("not deleted yet", runs=len(numbers), error=f"{type(error).__name__}: {error}")
+        await self._clock.sleep_until(after(self._clock, TRY_AGAIN))
 
 
 def delete(group: Group, numbers: list[int]) -> tuple[int, list[int]]:

@@ -7,7 +7,6 @@ import os
 from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,12 @@ from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
 from looms.reducers.moments import is_seconds, moment
 from looms.snapshots import heads, thinning
+from looms.snapshots.errors import StoreFull
 from looms.source import Source
 from looms.summaries import Exported, Pruned
 
 PAGE = 256
+FEWER = PAGE, 16, 1  # runs that are deleted at once: as many as a full store has room for
 
 Watch = Callable[[str, int, int], None]
 """Is told how far it is: what is done ("archiving", "deleting", "thinning"), of how many, and how many there are."""
@@ -234,7 +235,18 @@ async def put_by(
 
 
 async def delete(driver: Driver, numbers: Sequence[int]) -> AsyncIterator[int]:
-    """Delete runs, and give how many were there, batch by batch."""
-    left = iter(numbers)
-    while batch := list(islice(left, PAGE)):
-        yield (await driver.delete_ended(batch)).runs
+    """Delete runs, and give how many were there, batch by batch: in a full store fewer at once, and each is removed."""
+    at, fewer = 0, list(FEWER)
+    while batch := list(numbers[at : at + fewer[0]]):
+        try:
+            gone = (await driver.delete_ended(batch)).runs
+        except StoreFull:
+            if len(fewer) == 1:
+                raise
+            del fewer[0]
+            await driver.until_removed()
+            continue
+        at += len(batch)
+        yield gone
+        if fewer[0] < PAGE:
+            await driver.until_removed()

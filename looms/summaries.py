@@ -53,7 +53,8 @@ class Pruned(msgspec.Struct, frozen=True):
 
     Attributes:
         runs, snapshots: how many were deleted; with ``dry_run`` how many would be.
-        bytes: how many of the store can be used again; with ``dry_run`` 0.
+        bytes: how many more of the store can be used again, in whole pages: one that still holds a row of what stayed
+            is not among them; with ``dry_run`` 0.
         archive: the file that the runs are in, where one was asked for and there was something to put by.
         incomplete: the ids of runs that could not be archived whole, and stayed.
     """

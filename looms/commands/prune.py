@@ -10,6 +10,7 @@ import anyio
 import typer
 
 from looms import LoomsError, Pruned, Reader
+from looms.care.stats import sizes
 from looms.commands.export import counted
 from looms.commands.moments import moment, size
 from looms.commands.progress import Stages
@@ -18,6 +19,8 @@ from looms.commands.settings import UsageError, seconds
 from looms.commands.texts import named, printable
 from looms.pruning import Plan, let_go, plan, wanted
 from looms.snapshots import heads
+
+_LITTLE = 0.02  # of the store: so little may come of deleting much
 
 
 async def prune(
@@ -127,13 +130,20 @@ def _tell_plan(session: Session, found: Plan) -> None:
 
 
 def _tell(session: Session, found: Plan, done: Pruned) -> None:
+    now = sizes(session.store)  # when all is removed
     if session.out.json:
         line = {"runs": done.runs, "snapshots": done.snapshots, "bytes": done.bytes, "archive": done.archive}
-        session.out.line({**line, "dry_run": False})
+        session.out.line({**line, "free": now.free * now.page, "dry_run": False})
     elif not done.runs and not done.snapshots:
         session.out.show(f"nothing was deleted{f': {_said(found)}' if found.empty else ''}")
     else:
         what = [counted(done.runs, "run")] * (found.wanted.before is not None)
         what += [counted(done.snapshots, "snapshot")] * (found.wanted.older is not None)
         where = f"; the runs are in {printable(done.archive)}" if done.archive is not None else ""
-        session.out.show(f"{' and '.join(what)} deleted, {size(done.bytes)} can be used again{where}")
+        free = f"{now.free:,} of {now.pages:,} pages are free ({size(now.free * now.page)})"
+        session.out.show(f"{' and '.join(what)} deleted, {size(done.bytes)} more can be used again: {free}{where}")
+        if done.bytes < _LITTLE * now.pages * now.page and done.runs:
+            session.out.note(
+                "a page can be used again when nothing is left on it, and these rows shared theirs with what stayed; "
+                "an export, imported into a new store, is written close together"
+            )

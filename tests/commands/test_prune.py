@@ -11,6 +11,8 @@ import pytest
 
 import looms
 from looms import Runtime, StoreFull
+from looms.snapshots import removal
+from looms.snapshots.store import Store
 from tests.commands.command import lines, run
 from tests.commands.shop import Noted, PlaceOrder, modules, order
 from tests.commands.test_driving import APP, hosting
@@ -142,3 +144,29 @@ def test_snapshots_are_thinned_and_it_is_told_how_many(tmp_path: Path) -> None:
     assert (after[-1], len(after)) == (before[-1], len(before) - told["snapshots"])
     done = run(*thinning, "--archive", tmp_path / "x")
     assert done.returncode == 2
+
+
+def test_runs_that_lay_among_others_leave_little_room_and_that_is_said_without_a_false_alarm(tmp_path: Path) -> None:
+    path = tmp_path / "small.looms"
+
+    async def fill() -> int:
+        async with looms.Runtime(path, modules=modules, map_size=1 << 20, durability="relaxed") as runtime:
+            for n in range(10_000):
+                try:
+                    run = await runtime.start(order, PlaceOrder(order_id="x" * 100), run_id=f"o{n}")
+                    if n % 3 == 0:
+                        await run.cancel()
+                except StoreFull:
+                    return n
+        raise AssertionError("it is never full")
+
+    ended = len(range(0, anyio.run(fill), 3))
+    done = run("--store", path, "--map-size", "1MiB", *OVER, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"{ended} runs deleted, " in done.stdout.replace(f"{ended:,}", str(ended))
+    assert "pages are free" in done.stdout
+    assert "not removed yet" not in done.stdout + done.stderr
+    assert "imported into a new store" in done.stderr
+    assert lines("--store", path, "stats", "--json")[0]["sizes"]["free"] > 0
+    with Store(path) as store, store.view() as view:
+        assert removal.pending(view) == []
