@@ -16,6 +16,9 @@ from looms.reducers.errors import InvalidInput
 from looms.reducers.givens import refused
 from looms.reducers.portable import End, line
 
+TIMED = r"looms-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z\.jsonl\.gz"
+"""How an archive in a folder is called, by the time at which it is begun (see ``looms.pruning``)."""
+
 Target = str | os.PathLike[str] | IO[bytes]
 
 
@@ -50,7 +53,7 @@ class ExportFile:
                 compressed = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=6, mtime=0)
                 self._out = cast(IO[bytes], compressed)
                 self._stack.callback(compressed.close)
-        elif not hasattr(target, "write"):
+        elif not hasattr(target, "write") or is_text(target):
             refused("target", target, "a file's path, or something binary with write()")
         else:
             self._raw = self._out = target
@@ -95,6 +98,11 @@ class ExportFile:
         _sync_folder(self._path.parent)
 
 
+def is_text(stream: object) -> bool:
+    """Whether a stream is of text: exports are bytes."""
+    return hasattr(stream, "encoding")
+
+
 @contextmanager
 def _of_file(path: Path | None) -> Iterator[None]:
     """Tell of a file by the name that it was asked for: what it is called for the moment is nobody's affair."""
@@ -107,8 +115,9 @@ def _of_file(path: Path | None) -> Iterator[None]:
 
 
 def remove_dead_parts(path: Path) -> None:
-    """Remove what processes left that were killed while they wrote a file of this name."""
-    named = re.compile(re.escape(path.name) + r"\.([0-9]{1,10})\.part")
+    """Remove what processes left that were killed while they wrote this file, or an archive of another time."""
+    name = TIMED if re.fullmatch(TIMED, path.name) else re.escape(path.name)
+    named = re.compile(name + r"\.([0-9]{1,10})\.part")
     for found in [one for one in path.parent.iterdir() if named.fullmatch(one.name)]:
         with suppress(OSError), found.open("rb") as part:  # another one may be removing it
             fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,6 +143,8 @@ def checked_target(target: str | os.PathLike[str]) -> Path:
         InvalidInput: there is a file of that name, or its end asks for a compression that is not there.
     """
     path = Path(target)
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; give the name of a file in it that is not there yet")
     if path.suffix in (".zst", ".xz", ".bz2", ".zip"):
         raise InvalidInput(f"{path}: exports are compressed with gzip; give a name that ends in .gz, or in .jsonl")
     if path.exists():

@@ -21,7 +21,7 @@ from looms.actors.errors import RunExists
 from looms.actors.importing import Imported as Answer
 from looms.actors.requests import DropImport, ImportRuns, Request, RunPart
 from looms.actors.retained import Kept
-from looms.export_files import Target, opened, position
+from looms.export_files import Target, is_text, opened, position
 from looms.import_ids import Ids
 from looms.import_reading import Item, Lines, Look, Record
 from looms.reducers.errors import InvalidInput, LoomsError
@@ -270,7 +270,7 @@ def _placed(source: Target, stack: ExitStack) -> tuple[str | os.PathLike[str], s
     """Where a file is, and how it is called: it is read twice, so a stream is put into one."""
     if isinstance(source, str | os.PathLike):
         return source, os.fspath(source)
-    if not hasattr(source, "read"):
+    if not hasattr(source, "read") or is_text(source):
         refused("source", source, "a file's path, or something binary with read()")
     spooled = stack.enter_context(tempfile.NamedTemporaryFile(prefix="looms-import-"))  # noqa: SIM115 - the stack closes it
     shutil.copyfileobj(source, spooled)

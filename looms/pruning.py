@@ -16,7 +16,7 @@ from anyio import lowlevel
 from looms.driving import Driver
 from looms.export_files import Target, checked_target
 from looms.exporting import Chosen, Walk, walked
-from looms.listing import definition_name
+from looms.listing import definition_name, unknown_definition
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
 from looms.reducers.moments import is_seconds, moment
@@ -178,7 +178,14 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 async def plan(source: Source, wanted: Wanted) -> Plan:
-    """Find what is to go."""
+    """Find what is to go.
+
+    Raises:
+        InvalidInput: neither a run nor a module has the definition.
+    """
+    problem = None if wanted.definition is None else unknown_definition(source, wanted.definition)
+    if problem is not None:
+        raise InvalidInput(f"definition={problem}")
     old, spare = Old([], 0), Sparse([], 0, 0)
     if wanted.before is not None:
         old = await find_old(source, wanted.before, wanted.definition)

@@ -77,7 +77,7 @@ def _empty(path: str, names: set[str]) -> Found:
         shown = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
         raise StoreFormatError(
             f"{path}: the folder holds other things ({shown}) and no store. "
-            "Nothing was changed; give an empty folder, or one that is not there yet."
+            "Nothing was changed; give a store's folder or, for a new store, an empty one or one that is not there yet."
         )
     return Found.EMPTY
 

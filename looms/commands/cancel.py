@@ -5,12 +5,18 @@ from typing import Annotated
 import typer
 
 from looms.commands.arguments import RunArgument
+from looms.commands.asking import agreed
+from looms.commands.export import counted
 from looms.commands.session import Session
 from looms.commands.texts import named, printable
+from looms.snapshots import heads
+from looms.snapshots.errors import StoreFormatError
 
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Also one that is not over: for one that is damaged and cannot be cancelled.")
 ]
+
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask before a sound run that is not over goes.")]
 
 
 async def cancel(
@@ -34,9 +40,14 @@ async def resume(session: Session, run: RunArgument) -> None:
     await _tell(session, id)
 
 
-async def delete(session: Session, run: RunArgument, force: ForceOption = False) -> None:
+async def delete(session: Session, run: RunArgument, force: ForceOption = False, yes: YesOption = False) -> None:
     """Remove a run that is over, for good: its log, its snapshots, its keys."""
     id = session.id(run)
+    if force and not yes:
+        lost = await _lost(session, id)
+        if lost is not None and not agreed(f"{lost} Delete it?", f"{lost} Say --yes to delete it"):
+            session.out.show("nothing was deleted")
+            return
     async with session.driver(tends=True) as driver:
         await driver.delete(id, force=force)
         if force:
@@ -45,6 +56,22 @@ async def delete(session: Session, run: RunArgument, force: ForceOption = False)
         session.out.line({"run_id": id})
     else:
         session.out.show(f"{named(id)} is deleted")
+
+
+async def _lost(session: Session, id: str) -> str | None:
+    """What deleting a run loses that nothing is wrong with and that is not over; None where it is no such run."""
+    try:
+        async with session.reader() as reader:
+            seen = await reader.run(id).inspect()
+            if seen.status in heads.FINISHED or not (await reader.check(id)).ok:
+                return None
+    except StoreFormatError:
+        return None  # it is what --force is for
+    outstanding = f"{counted(len(seen.waits), 'wait')} and {counted(len(seen.effects), 'outstanding effect')}"
+    return (
+        f"Nothing is wrong with {named(id)}, which is {seen.status}: {counted(seen.seq, 'record')}, {outstanding} "
+        f"would be lost, and nobody told. looms cancel {named(id)} ends it in order."
+    )
 
 
 async def _tell(session: Session, id: str) -> None:

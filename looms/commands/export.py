@@ -8,6 +8,7 @@ import typer
 
 from looms import Exported, Reader
 from looms.commands.arguments import StatusOption
+from looms.commands.files import file_for
 from looms.commands.progress import Bar
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
@@ -42,7 +43,10 @@ async def export(
         session.check_definition(reader, definition)
         total = len(ids) if ids else await _count(session, reader, definition, status)
         mixed = output is None and session.out.live  # lines and a bar on one terminal
-        with nullcontext() if mixed else Bar(session.out, "exporting", total) as bar:
+        with (
+            file_for("the file to export to", output),
+            nullcontext() if mixed else Bar(session.out, "exporting", total) as bar,
+        ):
             done = await reader.export_runs(
                 output if output is not None else session.out.binary,
                 ids,

@@ -13,6 +13,7 @@ import typer
 from looms import Imported
 from looms.actors.run_ids import new_run_id
 from looms.commands.export import counted
+from looms.commands.files import file_for
 from looms.commands.progress import Bar
 from looms.commands.session import Session
 from looms.commands.settings import UsageError
@@ -65,7 +66,8 @@ async def import_(
     )
     source = sys.stdin.buffer if str(file) == "-" else file
     if isinstance(source, Path):
-        source.open("rb").close()  # before a store is made
+        with file_for("the file to import", source):
+            source.open("rb").close()  # before a store is made
     size = file.stat().st_size if isinstance(source, Path) else None
     work: Import | None = None
     try:

@@ -1,6 +1,5 @@
 """`looms prune`: let go of what is old, and say what that freed."""
 
-import sys
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,7 +10,9 @@ import typer
 
 from looms import LoomsError, Pruned, Reader
 from looms.care.stats import sizes
+from looms.commands.asking import agreed
 from looms.commands.export import counted
+from looms.commands.files import file_for
 from looms.commands.moments import moment, size
 from looms.commands.progress import Stages
 from looms.commands.session import Session
@@ -65,11 +66,12 @@ async def prune(
         if dry_run:
             _tell_plan(session, found)
             return
-        if found.empty or not _agreed(found, yes):
+        asks = "say --yes to delete them, or --dry-run to see what would go"
+        if found.empty or not (yes or agreed(f"Delete {_said(found)}?", asks)):
             _tell(session, found, Pruned(0, 0, 0))
             return
         try:
-            with Stages(session.out) as stages:
+            with file_for("the archive", to_go.archive), Stages(session.out) as stages:
                 done = await let_go(reader, session.driver(tends=True), found, now, stages.reach)
         except anyio.get_cancelled_exc_class():
             session.out.note(_how_to_go_on(reader, found))
@@ -95,17 +97,6 @@ def _how_to_go_on(reader: Reader, found: Plan) -> str:
     if not archive.exists():  # it appears when it is whole
         return f"{told}; nothing is left of the archive, and the same command begins it again"
     return f"{told}; all of them are in {printable(str(archive))}, and the same command without --archive goes on"
-
-
-def _agreed(found: Plan, yes: bool) -> bool:
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise UsageError("say --yes to delete them, or --dry-run to see what would go: nobody can be asked here")
-    try:
-        return typer.confirm(f"Delete {_said(found)}?", err=True)
-    except typer.Abort:  # a Ctrl-C, or the end of the input
-        raise KeyboardInterrupt from None
 
 
 def _said(found: Plan) -> str:

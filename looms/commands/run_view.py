@@ -13,8 +13,10 @@ from looms.commands.styles import ASKED, QUIET, STATUS, title
 from looms.commands.texts import json_block, json_line, word
 from looms.reducers.views import EffectState, RunState, ThreadState, WaitState
 
+NO_APP = "without --app it cannot be folded"
 
-def run_view(run: RunState, now: int, width: int, *, note: str = "") -> RenderableType:
+
+def run_view(run: RunState, now: int, width: int, *, note: str = "", lacking: str = NO_APP) -> RenderableType:
     """All of a run.
 
     Args:
@@ -22,8 +24,9 @@ def run_view(run: RunState, now: int, width: int, *, note: str = "") -> Renderab
         now: the moment that ages are counted from, in milliseconds.
         width: the room there is for a line.
         note: more for the first line.
+        lacking: why there are states that cannot be folded.
     """
-    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *states(run, width))
+    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *states(run, width, lacking))
 
 
 def heading(run: RunState, note: str = "") -> Text:
@@ -94,12 +97,12 @@ def _mailbox(run: RunState, now: int) -> Iterator[RenderableType]:
         yield from (record_row(record, now) for record in run.mailbox)
 
 
-def states(run: RunState, width: int) -> Iterator[RenderableType]:
+def states(run: RunState, width: int, lacking: str = NO_APP) -> Iterator[RenderableType]:
     """The whole states of the threads that are alive."""
     for thread in run.threads.values():
         yield title("state" if thread.id == "root" else f"state of {word(thread.id)}")
         if thread.state is None:
-            yield _inside(Text("not known here: no snapshot holds it, and without --app it cannot be folded", QUIET))
+            yield _inside(Text(f"not known here: no snapshot holds it, and {lacking}", QUIET))
         else:
             yield _inside(json_block(plain(thread.state), width - 2))
 

@@ -38,12 +38,21 @@ async def runs(
             return
         shown = 0
         damaged: list[RunSummary] = []
+        known = {name for module in session.modules for name in module.definitions}
+        lost: set[str] = set()
         async for batch in batches(found, BATCH):
             damaged += [run for run in batch if run.damage is not None]
+            if session.modules:
+                lost.update(run.definition for run in batch if run.status == "suspended")
             session.out.show(listed(batch, header=not shown))
             shown += len(batch)
         with reader.view() as view:
             names = heads.definition_names(view)
+    for name in sorted(lost - known):
+        session.out.note(
+            f"{printable(name)} is not in {printable(session.settings.app or '')}: with that code its runs "
+            "are suspended, whatever status is stored; looms runs with no --app tells that one"
+        )
     for run in damaged[:MOST_TOLD]:
         session.out.note(f"{named(run.run_id)} is damaged: {printable(run.damage or '')}. looms check tells more")
     if not shown:

@@ -236,6 +236,7 @@ def command(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 def _work(function: Callable[..., Awaitable[None]], shared: Shared, own: dict[str, Any]) -> None:
     session = Session(shared, Output(claim_stdout(), json=shared.json))
     log_to_stderr()
+    _ = session.settings.map_size  # refused where it is none, also where nothing is opened for writing
     with nullcontext() if function.__name__ == "host" else told_of_damage(session.known_store):
         anyio.run(partial(function, session, **own))
     session.out.flush()

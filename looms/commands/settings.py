@@ -61,7 +61,7 @@ class Settings:
     def map_size(self) -> int | None:
         """The bytes that the store may grow to; None where nobody says."""
         text = self.text("map_size")
-        return None if text is None else byte_count(text, "map size")
+        return None if text is None else byte_count(text, "--map-size" if self._options.get("map_size") else "map size")
 
     @cached_property
     def retention(self) -> Retention | None:

@@ -6,8 +6,9 @@ from looms import Reader, RunState
 from looms.commands.arguments import RunArgument
 from looms.commands.moments import age
 from looms.commands.plain import plain_run
-from looms.commands.run_view import run_view
+from looms.commands.run_view import NO_APP, run_view
 from looms.commands.session import Session
+from looms.commands.texts import printable
 
 
 async def show(session: Session, run: RunArgument) -> None:
@@ -19,7 +20,26 @@ async def show(session: Session, run: RunArgument) -> None:
             return
         now = time.time_ns() // 1_000_000
         started, last = await _age(reader, seen, 1, now), await _age(reader, seen, seen.seq, now)
-    session.out.show(run_view(seen, now, session.out.width, note=f"started {started}, last event {last}"))
+    session.out.show(
+        run_view(
+            seen, now, session.out.width, note=f"started {started}, last event {last}", lacking=lacking(session, seen)
+        )
+    )
+
+
+def lacking(session: Session, seen: RunState) -> str:
+    """Why states of a run are not known."""
+    if session.settings.app is None:
+        return NO_APP
+    names = {name for module in session.modules for name in module.definitions}
+    missing = [thread.kind for thread in seen.threads.values() if thread.state is None and thread.kind not in names]
+    app = printable(session.settings.app)
+    if not missing:
+        return f"the code of {app} cannot fold it"
+    module = missing[0].rpartition(".")[0]
+    if any(known.name == module for known in session.modules):
+        return f"{printable(missing[0])} is not in {app}"
+    return f"module {printable(module)} is not in {app}"
 
 
 async def _age(reader: Reader, seen: RunState, seq: int, now: int) -> str:

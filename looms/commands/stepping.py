@@ -1,5 +1,6 @@
 """Walking a run in a terminal, event by event, with the arrow keys."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -38,21 +39,24 @@ class Stepper(App[None]):
     #then { width: 2fr; padding: 0 1; border-left: solid $panel; }
     #ask { display: none; }
     """
+    # The app itself takes each key, in the order in which they were typed: what is typed ahead of a question that is
+    # not there yet is an answer to it, not a step.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l,n", "step(1)", "next", key_display="→"),
-        Binding("left,h,p", "step(-1)", "previous", key_display="←"),
-        Binding("pagedown", f"step({PAGE})", f"{PAGE} on", key_display="PgDn"),
-        Binding("pageup", f"step(-{PAGE})", f"{PAGE} back", key_display="PgUp"),
-        Binding("home", "first", "first"),
-        Binding("end", "last", "last"),
-        Binding("g", "ask('seq')", "go to"),
-        Binding("slash", "ask('text')", "find", key_display="/"),
-        Binding("s", "whole", "whole state"),
-        Binding("down,j", "scroll(1)", "scroll", show=False),
-        Binding("up,k", "scroll(-1)", "scroll", show=False),
-        Binding("escape", "leave", "leave", show=False),
-        Binding("q", "quit", "quit"),
-        Binding("ctrl+c", "quit", "quit", show=False),
+        Binding("right,l,n", "step(1)", "next", key_display="→", priority=True),
+        Binding("left,h,p", "step(-1)", "previous", key_display="←", priority=True),
+        Binding("pagedown", f"step({PAGE})", f"{PAGE} on", key_display="PgDn", priority=True),
+        Binding("pageup", f"step(-{PAGE})", f"{PAGE} back", key_display="PgUp", priority=True),
+        Binding("home", "first", "first", priority=True),
+        Binding("end", "last", "last", priority=True),
+        Binding("g", "ask('seq')", "go to", priority=True),
+        Binding("slash", "ask('text')", "find", key_display="/", priority=True),
+        Binding("s", "whole", "whole state", priority=True),
+        Binding("down,j", "scroll(1)", "scroll", show=False, priority=True),
+        Binding("up,k", "scroll(-1)", "scroll", show=False, priority=True),
+        Binding("enter", "answer", "answer", show=False, priority=True),
+        Binding("escape", "leave", "leave", show=False, priority=True),
+        Binding("q", "quit", "quit", priority=True),
+        Binding("ctrl+c", "stop", "quit", show=False, priority=True),
     ]
 
     def __init__(self, run: RunReading[Any], first: int, last: int, newest: Callable[[], int] | None = None) -> None:
@@ -63,6 +67,7 @@ class Stepper(App[None]):
         self._last = last
         self._newest = newest
         self._asked = ""
+        self._asking = False
         self._sought = ""
         self._whole = False
 
@@ -105,6 +110,15 @@ class Stepper(App[None]):
         self._whole = not self._whole
         await self._show()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is asked, all keys but those that end it are the answer's."""
+        if action == "answer":
+            return self._asking
+        return None if self._asking and action not in ("leave", "stop") else True
+
+    async def action_stop(self) -> None:
+        await self.action_quit()
+
     def action_ask(self, what: str) -> None:
         """Ask for a seq, or for a text."""
         self._asked = what
@@ -114,17 +128,19 @@ class Stepper(App[None]):
         )
         ask.value = "" if what == "seq" else self._sought
         ask.display = True
-        ask.focus()
+        self.set_focus(ask)  # at once: ask.focus() would be later than the next key
+        self._asking = True
+        self.refresh_bindings()
 
-    def action_leave(self) -> None:
+    async def action_leave(self) -> None:
         """Stop asking, or looking."""
         self.workers.cancel_all()
-        self._ask_no_more()
+        await self._answered()
         self._say("")
 
-    async def on_input_submitted(self, answered: Input.Submitted) -> None:
-        self._ask_no_more()
-        given = answered.value.strip()
+    async def action_answer(self) -> None:
+        """Go where the answer says."""
+        given = (await self._answered()).strip()
         if not given:
             return
         if self._asked == "text":
@@ -179,11 +195,19 @@ class Stepper(App[None]):
             except LoomsError as error:
                 self._say(str(error), wrong=True)
 
-    def _ask_no_more(self) -> None:
-        ask = self.query_one("#ask", Input)
-        ask.display = False
+    async def _answered(self) -> str:
+        """Ask no more; gives the answer, with all that was typed of it."""
+        if not self._asking:
+            return ""
+        ask, typed = self.query_one("#ask", Input), asyncio.Event()
+        ask.call_later(typed.set)  # behind the keys that it has not looked at yet
+        await typed.wait()
+        given = ask.value
+        self._asking = ask.display = False
         ask.clear()
         self.set_focus(None)
+        self.refresh_bindings()
+        return given
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
         self.query_one("#said", Static).update(Text(printable(text), REMOVED if wrong else QUIET))

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Self
 import msgspec
 
 from looms import RunSummary
+from looms.commands.files import file_for
 from looms.commands.settings import UsageError
 
 
@@ -58,7 +59,8 @@ class VerifyFile:
         Raises:
             UsageError: it is no such file, is about another store or other code, or another verification has it.
         """
-        self._file: BinaryIO = self._path.open("a+b")
+        with file_for("the file of --resume", self._path):
+            self._file: BinaryIO = self._path.open("a+b")
         try:
             self._lock()
             self._read()

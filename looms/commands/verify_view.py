@@ -16,6 +16,8 @@ from looms.commands.texts import named, printable, word
 from looms.reducers.verifying import Divergence
 from looms.verifying import Verification
 
+LONGEST = 500  # characters of an instruction
+
 
 def plain_verification(found: Verification) -> dict[str, Any]:
     """A verification as data that JSON can hold."""
@@ -135,7 +137,12 @@ def _instructions(asked: list[dict[str, Any]]) -> Iterator[Text]:
     if not asked:
         yield Text("no instructions", QUIET)
     for instruction in asked:
-        yield asked_text(instruction)
+        text = asked_text(instruction)
+        if len(text) > LONGEST:  # what differs may stand behind that; --json has it whole
+            text = Text.assemble(
+                text[:LONGEST], (f"... {len(text) - LONGEST:,} more characters; --json has all", QUIET)
+            )
+        yield text
 
 
 class Tally:

@@ -28,6 +28,7 @@ from looms.verifying import Verification, verify
 
 async def serve(begin: Begin, asked: BinaryIO, output: io.RawIOBase) -> None:
     """Verify what is asked, until nobody asks any more."""
+    sys.path[:] = begin.paths  # from here on, as in the command
     modules = load(begin.app, [Path(folder) for folder in begin.folders])
     async with Reader(begin.store, modules=modules) as reader:
         with open(begin.at, "r+b") as file, mmap.mmap(file.fileno(), At.size) as at:  # noqa: ASYNC230 - nobody else is served here

@@ -38,11 +38,18 @@ At = struct.Struct("<Q")
 
 
 class Begin(msgspec.Struct, frozen=True):
-    """What a worker is told first; ``at`` is the file in which it says where it is."""
+    """What a worker is told first.
+
+    Attributes:
+        store, app, folders: as the command has them.
+        paths: where modules are looked for, in order, from when the worker itself is imported.
+        at: the file in which it says where it is.
+    """
 
     store: str
     app: str
     folders: tuple[str, ...]
+    paths: tuple[str, ...]
     at: str = ""
 
 
@@ -80,7 +87,9 @@ async def work_off(
         LoomsError: a process could not begin.
     """
     settings = session.settings
-    begin = Begin(os.fspath(session.store), settings.app or "", tuple(map(os.fspath, settings.folders)))
+    begin = Begin(
+        os.fspath(session.store), settings.app or "", tuple(map(os.fspath, settings.folders)), tuple(sys.path)
+    )
     send, receive = anyio.create_memory_object_stream[list[RunSummary]]()
     async with anyio.create_task_group() as tasks, send, receive:
         workers = 0
@@ -139,8 +148,10 @@ class _Worker:
         at = NamedTemporaryFile(prefix="looms-verify-")  # noqa: SIM115 - closed with the worker
         at.write(At.pack(0))
         at.flush()
-        # What is importable here is importable there; Ctrl-C is for this process, which ends the others.
-        paths = os.pathsep.join(path for path in sys.path if path)
+        # What is importable here is importable there, the application's folder last: a file in it that is called as
+        # something the worker needs is none of the worker's. Ctrl-C is for this process, which ends the others.
+        own = [path for path in begin.paths if path and path not in begin.folders]
+        paths = os.pathsep.join([*own, *begin.folders])
         process = await anyio.open_process(
             [sys.executable, "-P", "-m", "looms.commands.verify_worker"],
             stdin=PIPE,

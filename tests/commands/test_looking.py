@@ -184,3 +184,14 @@ def test_the_help_names_every_command() -> None:
         assert re.search(rf"^  {command} ", told, re.MULTILINE)
     assert "Usage: looms show" in run("show", "--help").stdout
     assert run("--version").stdout.startswith("looms 0.")
+
+
+def test_code_that_is_missing_is_named_by_those_that_show_runs_with_other_code(store: Path) -> None:
+    done = run("--store", store, "--app", "kennel:modules", "show", "o1")
+    assert done.returncode == 0
+    assert "module shop is not in kennel:modules" in done.stdout
+    assert "without --app" not in done.stdout
+    done = run("--store", store, "--app", "kennel:modules", "runs")
+    assert "suspended" in done.stdout
+    assert "shop.order is not in kennel:modules: with that code its runs are suspended" in done.stderr
+    assert run("--store", store, "--app", "shop:modules", "runs").stderr.count("suspended") == 0

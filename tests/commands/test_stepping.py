@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -139,6 +140,20 @@ async def test_what_was_typed_does_not_stay_in_the_entry(store: Path) -> None:
         for keys in (["g", "4", "enter"], ["g", "4", "escape"], ["g", "x", "enter"]):
             await pressed(pilot, *keys)
             assert stepper.query_one("#ask", Input).value == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "seq"),
+    [("lg4~", 4), ("g4~l", 5), ("/note 4~", 5), ("g7^l", 2), ("lllg2~g6~h", 5)],
+)
+async def test_keys_that_come_all_at_once_go_where_they_are_meant(store: Path, typed: str, seq: int) -> None:
+    names = {"~": "enter", "^": "escape", "/": "slash", " ": "space"}
+    async with walking(store, "o1") as (stepper, pilot):
+        for key in typed:
+            stepper.post_message(Key(names.get(key, key), None if key in "~^" else key))
+        await pressed(pilot)
+        await pressed(pilot)
+        assert stepper.seq == seq
 
 
 async def test_a_walk_that_is_not_limited_goes_on_with_what_comes(store: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`looms verify` tells what today's code would decide otherwise, and goes on where it was stopped."""
 
+import io
 import json
 import os
 import signal
@@ -10,8 +11,10 @@ from typing import Any
 import anyio
 import pytest
 
-from looms import Reader, Runtime
-from looms.commands.verify_view import plain_verification
+from looms import Reader, Runtime, Verification, complete
+from looms.commands.output import console
+from looms.commands.verify_view import plain_verification, report
+from looms.reducers.verifying import Divergence
 from tests.commands.command import run, started
 from tests.commands.kennel import Visited, dog, kennel
 
@@ -301,3 +304,24 @@ def test_a_run_that_takes_too_long_is_given_up_and_told_with_its_event(store: Pa
     assert verify(store, "--run-timeout", "30").returncode == 0
     for wrong in ("0", "-1", "soon"):
         assert verify(store, "--run-timeout", wrong).returncode == 2
+
+
+def test_a_file_that_is_called_like_something_that_looms_needs_is_none_of_its_workers(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rich.py").write_text("x = 1\n")
+    (tmp_path / "kennel.py").write_text((Path(__file__).parent / "kennel.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    done = run("verify", "d0", LOOMS_STORE=os.fspath(store), LOOMS_APP="kennel:modules", PYTHONPATH="")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_instruction_of_any_length_is_shortened_for_people_and_whole_as_json() -> None:
+    asked = complete("z" * 100_000)
+    differing = Divergence(1, "looms.started", "root", "decided", recorded=(asked,), today=())
+    plain = plain_verification(Verification("d0", ok=False, records=1, first_divergence=differing, divergences=1))
+    text = io.StringIO()
+    console(text).print(report(plain))
+    assert len(text.getvalue()) < 2_000
+    assert "more characters; --json has all" in text.getvalue()
+    assert plain["first_divergence"]["recorded"][0]["output"] == "z" * 100_000

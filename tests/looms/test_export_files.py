@@ -1,5 +1,6 @@
 """Files of exports: whole or not there, with nothing left of those that were killed, and told of by their names."""
 
+import io
 import os
 import resource
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from looms import InvalidInput
 from looms.export_files import ExportFile
 
 
@@ -36,6 +38,25 @@ def test_a_disk_that_is_full_is_told_with_the_files_name(tmp_path: Path, name: s
         file.finish(1, 1)
     assert raised.value.filename == str(tmp_path / name)
     assert names(tmp_path) == []
+
+
+def test_what_a_killed_archive_left_is_removed_by_the_next_one_in_its_folder(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    alive = f"looms-2026-01-02T030405Z.jsonl.gz.{os.getppid()}.part"
+    mine = "looms-mine.jsonl.gz.1.part"
+    for name in (alive, mine, f"looms-2026-01-02T030405Z.jsonl.gz.{dead.pid}.part"):
+        (tmp_path / name).write_text("half")
+    with ExportFile(tmp_path / "looms-2027-01-02T030405Z.jsonl.gz") as file:
+        file.finish(0, 0)
+    assert names(tmp_path) == sorted([alive, mine, "looms-2027-01-02T030405Z.jsonl.gz"])
+
+
+def test_a_stream_of_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="binary"):
+        ExportFile(io.StringIO())  # type: ignore[arg-type]
+    with (tmp_path / "a").open("w") as text, pytest.raises(InvalidInput, match="binary"):
+        ExportFile(text)  # type: ignore[arg-type]
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next_one_of_that_name(tmp_path: Path) -> None:

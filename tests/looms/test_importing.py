@@ -346,3 +346,7 @@ async def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
             await rt.export_runs(tmp_path / "no such folder" / "a.jsonl")
         with pytest.raises(FileNotFoundError):
             await rt.import_runs(tmp_path / "nowhere")
+        with pytest.raises(InvalidInput, match="binary"):
+            await rt.import_runs(io.StringIO(""))  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="binary"):
+            await rt.export_runs(io.StringIO())  # type: ignore[arg-type]

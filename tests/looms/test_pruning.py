@@ -95,6 +95,8 @@ async def test_snapshots_are_thinned(path: Path, clock: TestClock) -> None:
         ({"snapshots_older": math.inf}, "snapshots_older=inf"),
         ({"snapshots_older": 1, "keep_every": 0}, "keep_every=0"),
         ({"finished_older": 1, "definition": 7}, "definition=7"),
+        ({"finished_older": 1, "definition": "shop.tilt"}, "'shop.tilt': neither a run nor a module has it"),
+        ({"snapshots_older": 1, "definition": "shop.tilt"}, "did you mean 'shop.till'"),
         ({"finished_older": 1, "archive": 7}, "archive=7"),
     ],
 )
