@@ -6,15 +6,16 @@ gathers for the group after: under load the groups grow, and each flush to disk 
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from time import perf_counter
 
 import anyio
-import anyio.to_thread
 from anyio import lowlevel
 
 from looms.actors.group import Group
 from looms.actors.jobs import Job
+from looms.actors.writer import Writer
 from looms.snapshots.store import Store
 
 MOST_RECORDS = 1_024  # in a group, about: a larger one keeps the loop and the callers waiting
@@ -55,7 +56,6 @@ class Committer:
         self._work = anyio.Event()
         self._idle = anyio.Event()
         self._idle.set()
-        self._worker = anyio.CapacityLimiter(1)
 
     def add(self, job: Job) -> None:
         """Have a job put into the next group."""
@@ -80,13 +80,14 @@ class Committer:
 
     async def run(self) -> None:
         """Commit what comes until cancelled; what is being written then is written, and its callers are answered."""
-        while True:
-            await self._work.wait()
-            self._work = anyio.Event()
-            while await self._commit_next():
-                await lowlevel.checkpoint()
-            if not self._work.is_set():
-                self._idle.set()
+        with closing(Writer()) as writer:
+            while True:
+                await self._work.wait()
+                self._work = anyio.Event()
+                while await self._commit_next(writer):
+                    await lowlevel.checkpoint()
+                if not self._work.is_set():
+                    self._idle.set()
 
     def stop(self, error: Exception) -> None:
         """Refuse what was not committed, after ``run`` has ended."""
@@ -97,7 +98,7 @@ class Committer:
     def _take(self) -> Job | None:
         return self._jobs.popleft() if self._jobs else self._next_job()
 
-    async def _commit_next(self) -> bool:
+    async def _commit_next(self, writer: Writer) -> bool:
         """Put a group together and commit it; False when there was nothing to do."""
         jobs: list[Job] = []
         group = self._new_group()
@@ -108,8 +109,7 @@ class Committer:
                 return False
             commit = partial(self._store.commit, group.batch, urgent=all(job.urgent for job in jobs))
             if not group.batch.empty:
-                with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(commit, limiter=self._worker)
+                await writer.write(commit)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, whoever waits must hear of it
             group.take_back()
             self._failed(group, error, self._try_apart(jobs, error))

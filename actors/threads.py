@@ -1,12 +1,13 @@
 """Handlers that are not async run in threads, which cannot be stopped: whoever gives one up must know when it ends."""
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import anyio
 import anyio.to_thread
+
+from looms.actors.on_loop import caller
 
 
 class Threads:
@@ -30,7 +31,7 @@ class Threads:
     async def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function returns in a thread. When this is cancelled the function goes on, as an abandoned one."""
         given_up = finished = False
-        on_loop = _caller()
+        on_loop = caller()
 
         def finish() -> None:
             nonlocal finished
@@ -57,17 +58,3 @@ class Threads:
             if not finished:
                 given_up = True
                 self.abandoned += 1
-
-
-def _caller() -> Callable[[Callable[[], None]], object]:
-    """What has a function called on this event loop, from any thread.
-
-    It waits for nothing, unlike ``anyio.from_thread``: a thread that waited for a loop that has just stopped would wait
-    for ever, and so would the end of the process.
-    """
-    try:
-        return asyncio.get_running_loop().call_soon_threadsafe
-    except RuntimeError:
-        from trio.lowlevel import current_trio_token
-
-        return current_trio_token().run_sync_soon
