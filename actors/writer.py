@@ -21,7 +21,8 @@ class Writer:
     def __init__(self) -> None:
         self._orders: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._on_loop = caller()
-        Thread(target=self._serve, name="looms writer", daemon=True).start()
+        self._thread = Thread(target=self._serve, name="looms writer", daemon=True)
+        self._thread.start()
 
     async def write(self, commit: Callable[[], object]) -> None:
         """Have a commit made. Returns when it is made or has failed, also when this is cancelled meanwhile.
@@ -49,6 +50,7 @@ class Writer:
     def close(self) -> None:
         """End the thread, after what it is writing."""
         self._orders.put(None)
+        self._thread.join()
 
     def _serve(self) -> None:
         while (order := self._orders.get()) is not None:
