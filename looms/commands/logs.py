@@ -4,11 +4,11 @@ import logging
 import os
 import sys
 
-import structlog
-
 
 def log_to_stderr(level: int = logging.WARNING) -> None:
     """Send the log to stderr; an application that configures structlog by itself has the last word."""
+    import structlog  # not above: it takes longer than most commands
+
     colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     structlog.configure(
         processors=[

@@ -49,6 +49,7 @@ def test_a_new_project_runs_and_its_tests_pass(here: Path) -> None:
     assert (project / "my-desk.looms").is_dir()
 
 
+@pytest.mark.long
 def test_linters_and_a_strict_type_checker_are_content(here: Path) -> None:
     run("init", "my-desk")
     project = here / "my-desk"

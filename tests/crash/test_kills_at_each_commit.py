@@ -72,7 +72,7 @@ def stories(loop: str, folder: Path) -> Iterator[Stories]:
             process.kill()
 
 
-@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 4), ("trio", "before", 7)])
+@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 9), ("trio", "before", 14)])
 def test_a_death_at_a_commit_loses_nothing(
     loop: str, moment: Moment, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def test_many_processes_drive_a_new_store_that_has_no_host(store: Path) -> None:
     check(store, done)
 
 
+@pytest.mark.long
 def test_hosts_that_are_killed_serve_each_request_once(store: Path) -> None:
     with ExitStack() as askers:
         all_of_them = [askers.enter_context(program("asker", store, name, 12)) for name in "abcdef"]
@@ -133,6 +134,7 @@ def test_hosts_that_are_killed_serve_each_request_once(store: Path) -> None:
     check(store, done)
 
 
+@pytest.mark.long
 def test_processes_that_are_killed_while_they_ask_harm_nobody(store: Path) -> None:
     done: list[Served] = []
     with hosting(store):

@@ -23,11 +23,12 @@ NOT_RUN = {
 
 
 def played() -> list[tuple[Path, str]]:
-    """Each page with an event loop: both where its Python runs here, one where it is only files and commands."""
+    """Each page with an event loop: both where its Python runs here, one where it is mostly files and commands."""
     found = []
     for page in PAGES:
+        files = any(block.file for block in blocks(page))
         here = any(block.language == "python" and not block.file for block in blocks(page))
-        found += [(page, backend) for backend in (("asyncio", "trio") if here else ("asyncio",))]
+        found += [(page, backend) for backend in (("asyncio", "trio") if here and not files else ("asyncio",))]
     return found
 
 

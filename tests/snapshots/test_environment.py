@@ -159,6 +159,7 @@ def test_another_process_reads_while_this_one_writes(folder: Path, store: Store)
             store.commit(batch)
 
 
+@pytest.mark.long
 def test_three_hundred_killed_readers_leave_no_slots_and_pin_no_pages(folder: Path) -> None:
     with Store(folder) as store:
         batch = store.new_batch()
