@@ -68,6 +68,7 @@ class Call(Generic[T]):
         if self.answered:
             await lowlevel.checkpoint()
         else:
+            await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
             self._waited_for = once = Once()
             await once.wait()
         if self._error is not None:
