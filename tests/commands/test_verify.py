@@ -170,10 +170,12 @@ def noted(file: Path) -> dict[str, Any]:
 def test_ctrl_c_stops_at_once_and_the_same_command_goes_on(store: Path, tmp_path: Path) -> None:
     file = tmp_path / "verified.jsonl"
     settings = {"LOOMS_STORE": os.fspath(store), "LOOMS_APP": "kennel:modules"}
-    hanging = started("verify", "--jobs", "2", "--resume", file, KENNEL="hangs", **settings)
+    hanging = started("verify", "--jobs", "3", "--resume", file, KENNEL="hangs", **settings)  # two may sit on the two
+    until = time.monotonic() + 60
     while not file.exists() or len(file.read_text().splitlines()) < 20:
         time.sleep(0.02)
         assert hanging.poll() is None
+        assert time.monotonic() < until
     asked = time.monotonic()
     hanging.send_signal(signal.SIGINT)
     printed, told = hanging.communicate(timeout=30)
