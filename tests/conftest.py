@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,10 @@ import pytest
 
 FEW = 3  # files
 LIMIT = 120  # seconds for an asynchronous test that is not long: a promise that hangs is a promise broken
+
+# Hundreds of processes are started here, and where no bytecode may be kept, each would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="module", params=["asyncio", "trio"])

@@ -353,7 +353,8 @@ def loops() -> list[threading.Thread]:
 
 
 def test_what_cannot_be_opened_is_refused_at_once_and_leaves_no_thread(path: Path) -> None:
-    with looms.open(path, modules=MODULES):
+    with looms.open(path, modules=MODULES) as opened:
+        opened.start(till, OPEN)  # now all of its own threads are there
         before = loops()
         with pytest.raises(StoreInUse):
             looms.open(path, modules=MODULES)
