@@ -13,6 +13,7 @@ Not measured: the time to find a difference (see `growth`).
 import os
 from typing import Any
 
+import anyio
 import msgspec
 
 import looms
@@ -22,6 +23,8 @@ from benchmarks.reporting import tracked
 from looms import Event, Module, Reduced, Started, State, replace
 
 module = Module("stocks")
+
+TICK = 0.001  # seconds
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -84,6 +87,8 @@ async def snapshots(path: str, items: int, count: int, priced: bool) -> dict[str
     """The bytes of all snapshots, of the first one, and of the store's file."""
     async with looms.Runtime(path, modules=[module], snapshot_every=1, durability="relaxed") as runtime:
         run = await runtime.start(stock, items, run_id="stock")
+        while not [snapshot async for snapshot in run.snapshots()]:  # so large a full one is made aside
+            await anyio.sleep(TICK)
         for n in tracked(range(count - 1), count):
             await run.signal(Priced(item=n * 7 % items, price=n) if priced else Counted())
         sizes = [snapshot.bytes async for snapshot in run.snapshots()]
