@@ -71,6 +71,14 @@ class Call(Generic[T]):
             await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
             self._waited_for = once = Once()
             await once.wait()
+        return self.get()
+
+    def get(self) -> T:
+        """The answer, which is there.
+
+        Raises:
+            BaseException: what it was refused with.
+        """
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[no-any-return]

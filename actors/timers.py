@@ -138,7 +138,7 @@ class Timers:
         failed = None
         for key, call in posted:
             try:
-                await call.result()
+                call.get() if call.answered else await call.result()
             except Exception as error:  # noqa: BLE001 - whatever is wrong with one run, the timers of others go on
                 logs.warning("timer not fired yet", due=key.due, error=f"{type(error).__name__}: {error}")
                 failed = failed or key

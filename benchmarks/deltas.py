@@ -87,7 +87,8 @@ async def snapshots(path: str, items: int, count: int, priced: bool) -> dict[str
     """The bytes of all snapshots, of the first one, and of the store's file."""
     async with looms.Runtime(path, modules=[module], snapshot_every=1, durability="relaxed") as runtime:
         run = await runtime.start(stock, items, run_id="stock")
-        while not [snapshot async for snapshot in run.snapshots()]:  # so large a full one is made aside
+        # So large a full one is made aside, and nobody is told when it is there.
+        while not [snapshot async for snapshot in run.snapshots()]:  # noqa: ASYNC110
             await anyio.sleep(TICK)
         for n in tracked(range(count - 1), count):
             await run.signal(Priced(item=n * 7 % items, price=n) if priced else Counted())

@@ -6,7 +6,7 @@ Measured: under the load of `signals`, in a process of its own, a task sleeps fo
 it is late is how long the loop did something else. The figure is the longest of all rounds. What the senders of the
 benchmark do is in it too, a thousand of them; and so is what the machine does beside. For that, the same task is
 watched in a process with the same senders that get their answers from nobody: they take turns on the loop and wait
-for a thread that flushes a file.
+for a thread that flushes a file. And it is watched with Python's collector of cycles set as `looms host` sets it.
 
 Not measured: reducers that take long themselves (see `fairness`).
 """
@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -26,6 +27,7 @@ from benchmarks.application import MODULES
 from benchmarks.context import Context
 from benchmarks.figures import Figure, number
 from benchmarks.signals import WARM, busy, send_all
+from looms.commands.collector import collect_seldom
 
 TICK = 0.001
 
@@ -33,6 +35,17 @@ TICK = 0.001
 def stall(context: Context) -> list[Figure]:
     """The longest time that the loop is not served."""
     sizes = context.sizes
+
+    def looms_under(*, seldom: bool) -> Any:
+        return context.run(
+            under_load,
+            "Looms, as `looms host`" if seldom else "Looms",
+            path=context.copy(busy(context)),
+            senders=sizes.senders,
+            each=sizes.signals_each,
+            seldom=seldom,
+        )
+
     late = context.rounds(
         {
             "alone": lambda: context.run(
@@ -42,13 +55,8 @@ def stall(context: Context) -> list[Figure]:
                 senders=sizes.senders,
                 each=sizes.signals_each,
             ),
-            "Looms": lambda: context.run(
-                under_load,
-                "Looms",
-                path=context.copy(busy(context)),
-                senders=sizes.senders,
-                each=sizes.signals_each,
-            ),
+            "Looms": lambda: looms_under(seldom=False),
+            "host": lambda: looms_under(seldom=True),
         }
     )
     return [
@@ -61,7 +69,16 @@ def stall(context: Context) -> list[Figure]:
             detail=f"the longest of a round: {number(statistics.median(late['Looms']))} ms in the median; "
             f"without Looms {number(max(late['alone']))} ms",
             rounds=tuple(late["Looms"]),
-        )
+        ),
+        Figure(
+            benchmark="stall",
+            what="the same, with Python's collector set as `looms host` does",
+            value=max(late["host"]),
+            unit="ms",
+            at_most=20,
+            detail=f"the longest of a round: {number(statistics.median(late['host']))} ms in the median",
+            rounds=tuple(late["host"]),
+        ),
     ]
 
 
@@ -83,9 +100,11 @@ async def lateness(work: Callable[[], Awaitable[None]]) -> float:
     return longest * 1e3
 
 
-async def under_load(path: str, senders: int, each: int) -> float:
+async def under_load(path: str, senders: int, each: int, seldom: bool) -> float:
     """The most milliseconds that the loop was late under the load of `signals`."""
     async with looms.Runtime(path, modules=MODULES) as runtime:
+        if seldom:
+            collect_seldom()
         await send_all(runtime, senders, WARM)
         return await lateness(lambda: send_all(runtime, senders, each))
 

@@ -11,11 +11,13 @@ import msgspec
 import typer
 
 from looms import Retention, Runtime
+from looms.commands.collector import collect_seldom
 from looms.commands.moments import length
 from looms.commands.session import Session
 from looms.commands.settings import retention_of
 from looms.commands.texts import printable
 
+MOST = 1_000  # runs of a status that are counted when a store is opened
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -33,6 +35,7 @@ async def host(
         received = catching.enter_context(anyio.open_signal_receiver(*SIGNALS))
         async with Runtime(store, modules=modules, map_size=settings.map_size, retention=kept) as runtime:
             await _opened(session, runtime, kept)
+            collect_seldom()
             number = await anext(aiter(received))
             _tell(session, "stopping", f"stopping, on {signal.Signals(number).name}")
             catching.close()  # a second Ctrl-C ends a shutdown that hangs
@@ -40,11 +43,10 @@ async def host(
 
 
 async def _opened(session: Session, runtime: Runtime, kept: Retention | None) -> None:
-    runs = dict.fromkeys(("running", "waiting", "suspended"), 0)
-    for status in runs:
-        async for _ in runtime.runs(status=status):
-            runs[status] += 1
-    counts = ", ".join(f"{count} {status}" for status, count in runs.items())
+    runs = {}
+    for status in ("running", "waiting", "suspended"):
+        runs[status] = len([run async for run in runtime.runs(status=status, limit=MOST)])
+    counts = ", ".join(f"{MOST} or more {s}" if count == MOST else f"{count} {s}" for s, count in runs.items())
     store = printable(str(session.store))
     more = {} if kept is None else {"retention": _ages(kept)}
     lets_go = "" if kept is None else f" Lets go of what is older than {_said(kept)}."

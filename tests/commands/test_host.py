@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import looms
+from looms.commands.host import MOST
 from tests.commands.command import LIMIT, lines, run, started
+from tests.commands.kennel import dog, kennel
 from tests.commands.test_driving import APP, hosting
 
 
@@ -37,6 +40,18 @@ def test_a_host_tells_people_the_same(fresh: Path) -> None:
         stdout, _ = host.communicate(timeout=LIMIT)
     assert "0 running, 1 waiting, 0 suspended" in opened
     assert "stopping, on SIGINT" in stdout
+
+
+def test_a_host_counts_only_so_many_runs_before_it_serves(tmp_path: Path) -> None:
+    with looms.open(tmp_path / "many.looms", modules=[kennel], durability="relaxed") as runtime:
+        for n in range(MOST + 1):
+            runtime.start(dog, run_id=f"d{n}")
+    with started("--store", tmp_path / "many.looms", "--app", "kennel:modules", "host") as host:
+        assert host.stdout
+        opened = host.stdout.readline()
+        host.send_signal(signal.SIGINT)
+        host.communicate(timeout=LIMIT)
+    assert f"0 running, {MOST} or more waiting, 0 suspended" in opened
 
 
 @pytest.mark.parametrize("how", ["option", "environment"])
