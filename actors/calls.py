@@ -3,61 +3,59 @@
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from anyio import lowlevel
 
 from looms.actors.inflow import Inflow
-from looms.actors.once import Once
+from looms.actors.once import Once, once
 from looms.reducers.errors import LoomsError
 
 T = TypeVar("T")
 
 
-class Call(Generic[T]):
+class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
     """One call. Its answer is set once, after the commit.
 
-    Args:
+    Attributes:
         request: the id under which another process put it into the store, or None when it came from this one.
         say: makes the answer of what became of it; what it raises refuses the call.
-        inflow: what counts it until it is answered.
+        answered: whether it is.
+        inflow: what counts it until then, if it is counted.
         size: the bytes that it brings.
+        value, error: the answer.
+        waited_for: by whom it is.
     """
 
-    __slots__ = ("_error", "_inflow", "_size", "_value", "_waited_for", "answered", "request", "say")
+    request: bytes | None = None
+    say: Callable[[Any], T] | None = None
+    answered: bool = False
+    inflow: Inflow | None = None
+    size: int = 0
+    value: Any = None
+    error: BaseException | None = None
+    waited_for: Once | None = None
 
-    def __init__(
-        self,
-        request: bytes | None = None,
-        say: Callable[[Any], T] | None = None,
-        inflow: Inflow | None = None,
-        size: int = 0,
-    ) -> None:
-        self.request = request
-        self.say = say
-        self.answered = False
-        self._waited_for: Once | None = None
-        self._value: Any = None
-        self._error: BaseException | None = None
-        self._inflow = inflow
-        self._size = size
-        if inflow is not None:
-            inflow.enter(size)
+    def counted(self, inflow: Inflow, size: int) -> None:
+        """Have it counted from now until it is answered."""
+        self.inflow, self.size = inflow, size
+        inflow.enter(size)
 
     def answer(self, value: T) -> None:
         """Answer it."""
-        self._value = value
+        self.value = value
         self._is_answered()
 
     def refuse(self, error: BaseException) -> None:
         """Answer it with an error."""
-        self._error = error
+        self.error = error
         self._is_answered()
 
     def _is_answered(self) -> None:
-        if self._inflow is not None and not self.answered:
-            self._inflow.leave(self._size)
+        if self.inflow is not None and not self.answered:
+            self.inflow.leave(self.size)
         self.answered = True
-        if self._waited_for is not None:
-            self._waited_for.set()
+        if self.waited_for is not None:
+            self.waited_for.set()
 
     async def result(self) -> T:
         """The answer, when there is one. One may wait for it at a time.
@@ -69,8 +67,8 @@ class Call(Generic[T]):
             await lowlevel.checkpoint()
         else:
             await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
-            self._waited_for = once = Once()
-            await once.wait()
+            self.waited_for = waited_for = once()
+            await waited_for
         return self.get()
 
     def get(self) -> T:
@@ -79,25 +77,17 @@ class Call(Generic[T]):
         Raises:
             BaseException: what it was refused with.
         """
-        if self._error is not None:
-            raise self._error
-        return self._value  # type: ignore[no-any-return]
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[no-any-return]
 
 
-class Answer:
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """An answer that is to be given when its commit is done."""
 
-    __slots__ = ("call", "error", "value")
-
-    def __init__(self, call: Call[Any], value: Any = None, error: BaseException | None = None) -> None:
-        self.call = call
-        self.value = value
-        self.error = error
-        if error is None and call.say is not None:
-            try:
-                self.value = call.say(value)
-            except LoomsError as refusal:
-                self.error = refusal
+    call: Call[Any]
+    value: Any = None
+    error: BaseException | None = None
 
     def give(self) -> None:
         """Give it."""
@@ -105,3 +95,13 @@ class Answer:
             self.call.answer(self.value)
         else:
             self.call.refuse(self.error)
+
+
+def answer_to(call: Call[Any], outcome: Any) -> Answer:
+    """What a call is to be told of its outcome."""
+    if call.say is None:
+        return Answer(call, outcome)
+    try:
+        return Answer(call, call.say(outcome))
+    except LoomsError as refusal:
+        return Answer(call, error=refusal)

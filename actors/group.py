@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from looms.actors import logs
-from looms.actors.calls import Answer, Call
+from looms.actors.calls import Answer, Call, answer_to
 from looms.actors.cell import Cell, load_cell
 from looms.actors.cells import Cells
 from looms.actors.options import Options
@@ -148,7 +148,7 @@ class Group:
     def answer(self, call: Call[Any] | None, value: Any = None) -> None:
         """Have a call answered when the commit is done."""
         if call is not None:
-            self._settle(Answer(call, value))
+            self._settle(answer_to(call, value))
 
     def refuse(self, call: Call[Any] | None, error: BaseException) -> None:
         """Have a call refused when the commit is done."""

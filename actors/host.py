@@ -6,7 +6,7 @@ the group is on disk, the sender is answered and what the turn asked for begins.
 
 import os
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -72,7 +72,7 @@ class Host:
             self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
             with _left_out_if_damaged():  # what is left out is noted anew, with the next record of its type
                 self._memory.types = type_rows.load(view)
-        self._ready: OrderedDict[str, deque[Posted]] = OrderedDict()
+        self._ready: OrderedDict[str, list[Posted]] = OrderedDict()
         self._slow: set[str] = set()
         self._to_wake: set[str] = set()
         self.committer = Committer(store, self._new_group, self._next_job, self._took, self._committed, self._failed)
@@ -123,13 +123,14 @@ class Host:
         """Give an item to the cell of a run, which takes it in its next turn."""
         waiting = self._ready.get(run_id)
         if waiting is None:
-            waiting = self._ready[run_id] = deque()
-        waiting.append(posted)
+            self._ready[run_id] = [posted]
+        else:
+            waiting.append(posted)
         self.committer.wake()
 
     def wake(self, run_id: str) -> None:
         """Let a cell take what waits in its durable inbox."""
-        self._ready.setdefault(run_id, deque())
+        self._ready.setdefault(run_id, [])
         self.committer.wake()
 
     async def settled(self, run_id: str) -> Cell:
@@ -186,9 +187,9 @@ class Host:
         run_id, waiting = self._ready.popitem(last=False)
         most = 1 if run_id in self._slow else MOST_ITEMS
         if len(waiting) <= most:
-            return Turns(run_id, list(waiting))
-        self._ready[run_id] = waiting
-        return Turns(run_id, [waiting.popleft() for _ in range(most)])
+            return Turns(run_id, waiting)
+        self._ready[run_id] = waiting[most:]
+        return Turns(run_id, waiting[:most])
 
     def _took(self, job: Job, seconds: float) -> None:
         """Note how long a job took: a cell that is slow takes one item at a time, so that others come between."""

@@ -61,17 +61,16 @@ class Thinned(msgspec.Struct, frozen=True):
     complete: bool
 
 
-class Service:
+class Service(msgspec.Struct, frozen=True, gc=False):
     """Asks a host, for a caller of this process or for another one.
 
-    Args:
+    Attributes:
         host: the host.
         request: the id of the request that is served; None for a caller of this process.
     """
 
-    def __init__(self, host: Host, request: bytes | None = None) -> None:
-        self._host = host
-        self._request = request
+    host: Host
+    request: bytes | None = None
 
     def start(self, definition: Definition[Any, Any, Any], input: Any, run_id: str | None, exists: str) -> Call[Begun]:
         """Ask for a run to be started.
@@ -80,17 +79,18 @@ class Service:
             ModuleError: the definition is of no module here.
             InvalidInput: the input, the id or ``exists`` does not fit.
         """
-        self._host.check_open()
+        self.host.check_open()
         if not isinstance(definition, Definition):
             raise InvalidInput(f"{definition!r} is no definition; give a reducer as @module.reducer left it")
-        if self._host.code.definition(definition.name) is not definition:
+        if self.host.code.definition(definition.name) is not definition:
             raise ModuleError(f"{definition.name} is another definition than the one of that name among these modules")
         if exists not in ("error", "return"):
             raise InvalidInput(f"exists={exists!r}; give 'error' or 'return'")
         data, _ = definition.pack_input(input)
-        id = new_run_id(self._host.clock.now()) if run_id is None else checked_id(run_id, "run id")
-        call: Call[Begun] = Call(self._request, None, self._host.inflow, len(data))
-        self._host.committer.add(Beginning(definition.name, data, id, call, exists == "return"))
+        id = new_run_id(self.host.clock.now()) if run_id is None else checked_id(run_id, "run id")
+        call: Call[Begun] = Call(self.request)
+        call.counted(self.host.inflow, len(data))
+        self.host.committer.add(Beginning(definition.name, data, id, call, exists == "return"))
         return call
 
     def signal(self, run_id: str, events: Iterable[Event], key: str | None, retain: float | None) -> Call[Receipt]:
@@ -100,16 +100,17 @@ class Service:
             UnknownEvent, InvalidEvent: an event that cannot be recorded.
             InvalidInput: no event, or an id, a key or a time that does not fit.
         """
-        self._host.check_open()
-        code = self._host.code
+        self.host.check_open()
+        code = self.host.code
         letters = tuple([letter_of(event, code) for event in events])
         if not letters:
             raise InvalidInput("signal() without an event; give one or several")
         item = Delivery(letters, key=_key(key), to_caller=True)
         id, until = checked_id(run_id, "run id"), self._until(retain)
         size = len(letters[0].payload) if len(letters) == 1 else sum(len(letter.payload) for letter in letters)
-        call: Call[Receipt] = Call(self._request, _receipt, self._host.inflow, size)
-        self._host.post(id, Posted(item, call, until=until))
+        call: Call[Receipt] = Call(self.request, _receipt)
+        call.counted(self.host.inflow, size)
+        self.host.post(id, Posted(item, call, until=until))
         return call
 
     def publish(self, event: Event, key: str | None, retain: float | None) -> Call[Published]:
@@ -119,10 +120,11 @@ class Service:
             UnknownEvent, InvalidEvent: the event cannot be recorded.
             InvalidInput: a key or a time that does not fit.
         """
-        self._host.check_open()
-        letter, id, until = letter_of(event, self._host.code), _key(key), self._until(retain)
-        call: Call[Published] = Call(self._request, None, self._host.inflow, len(letter.payload))
-        self._host.committer.add(Publication(letter, call, id, until))
+        self.host.check_open()
+        letter, id, until = letter_of(event, self.host.code), _key(key), self._until(retain)
+        call: Call[Published] = Call(self.request)
+        call.counted(self.host.inflow, len(letter.payload))
+        self.host.committer.add(Publication(letter, call, id, until))
         return call
 
     def cancel(self, run_id: str, reason: str, grace: float) -> Call[None]:
@@ -131,7 +133,7 @@ class Service:
         Raises:
             InvalidInput: a reason that cannot be stored, or a grace that is no number of seconds.
         """
-        self._host.check_open()
+        self.host.check_open()
         if not is_seconds(grace):
             raise InvalidInput(f"grace={grace!r} is no number of seconds")
         why = str(reason)
@@ -139,8 +141,8 @@ class Service:
             why.encode()
         except UnicodeEncodeError as error:
             raise InvalidInput(f"reason={why!r} cannot be stored: {error}") from error
-        call: Call[None] = Call(self._request, _nothing)
-        self._host.post(checked_id(run_id, "run id"), Posted(CancelAsked(why, grace), call))
+        call: Call[None] = Call(self.request, _nothing)
+        self.host.post(checked_id(run_id, "run id"), Posted(CancelAsked(why, grace), call))
         return call
 
     def resume(self, run_id: str) -> Call[None]:
@@ -162,14 +164,14 @@ class Service:
         Raises:
             InvalidInput: something in it is not what a run could have.
         """
-        self._host.check_open()
-        call: Call[Imported] = Call(self._request)
-        self._host.committer.add(self._host.importing.job(asked, call))
+        self.host.check_open()
+        call: Call[Imported] = Call(self.request)
+        self.host.committer.add(self.host.importing.job(asked, call))
         return call
 
     def drop_import(self, going_on: int) -> Call[None]:
         """Ask for what is there of a run to be removed, of which a part was imported."""
-        return self._once(lambda group: self._host.importing.drop_number(going_on))
+        return self._once(lambda group: self.host.importing.drop_number(going_on))
 
     def thin_snapshots(self, number: int, before: int, every: int) -> Call[Thinned]:
         """Ask for some old snapshots of a run to be deleted."""
@@ -182,9 +184,9 @@ class Service:
 
     def until_removed(self) -> Call[None]:
         """Ask to be told when nothing is left of all that was deleted so far."""
-        self._host.check_open()
-        call: Call[None] = Call(self._request)
-        self._host.removals.when_done(OneOff(lambda group: None, call, urgent=True))
+        self.host.check_open()
+        call: Call[None] = Call(self.request)
+        self.host.removals.when_done(OneOff(lambda group: None, call, urgent=True))
         return call
 
     def settle_effect(self, run_id: str, effect_id: str, events: Iterable[Event]) -> Call[None]:
@@ -194,9 +196,9 @@ class Service:
             UnknownRun, UnknownEffect: there is no such run, or it is no id of an effect of it.
             UnknownEvent, InvalidEvent: an event that cannot be recorded, or that the effect never answers with.
         """
-        self._host.check_open()
-        letters = tuple(letter_of(event, self._host.code) for event in events)
-        with self._host.store.view() as view:
+        self.host.check_open()
+        letters = tuple(letter_of(event, self.host.code) for event in events)
+        with self.host.store.view() as view:
             head = heads.find(view, checked_id(run_id, "run id"))
         if head is None:
             raise unknown(run_id)
@@ -207,14 +209,14 @@ class Service:
             if isinstance(outcome, Ignored | Undelivered):
                 raise not_outstanding(run_id, effect_id)
 
-        call: Call[None] = Call(self._request, settled)
-        self._host.post(run_id, Posted(EffectAnswer(key, letters, to_caller=True), call, head.number))
+        call: Call[None] = Call(self.request, settled)
+        self.host.post(run_id, Posted(EffectAnswer(key, letters, to_caller=True), call, head.number))
         return call
 
     def _check_answers(self, head: Head, key: EffectKey, letters: Iterable[Letter]) -> None:
         """Refuse what an outstanding effect never answers with: the run would take it for over, and hear nothing."""
-        code = self._host.code
-        with self._host.store.view() as view:
+        code = self.host.code
+        with self.host.store.view() as view:
             row = effect_rows.get(view, (head.number, *key))
         effect = None if row is None else code.effects.get(row.effect)
         if effect is not None:
@@ -245,25 +247,25 @@ class Service:
         Raises:
             InvalidInput: an id or ``effects`` that does not fit.
         """
-        self._host.check_open()
+        self.host.check_open()
         if effects not in ("hold", "redispatch"):
             raise InvalidInput(f"effects={effects!r}; give 'hold' or 'redispatch'")
-        id = new_run_id(self._host.clock.now()) if fork_id is None else checked_id(fork_id, "run id")
-        call: Call[str] = Call(self._request)
-        self._host.forking.begin(Asked(checked_id(run_id, "run id"), at, id, effects == "hold", call))
+        id = new_run_id(self.host.clock.now()) if fork_id is None else checked_id(fork_id, "run id")
+        call: Call[str] = Call(self.request)
+        self.host.forking.begin(Asked(checked_id(run_id, "run id"), at, id, effects == "hold", call))
         return call
 
     def refuse(self, error: LoomsError) -> Call[Any]:
         """Answer a request that cannot be asked."""
-        self._host.check_open()
-        call: Call[Any] = Call(self._request)
-        self._host.committer.add(Refusal(error, call))
+        self.host.check_open()
+        call: Call[Any] = Call(self.request)
+        self.host.committer.add(Refusal(error, call))
         return call
 
     def _once(self, do: Callable[[Group], Any], *, urgent: bool = False) -> Call[Any]:
-        self._host.check_open()
-        call: Call[Any] = Call(self._request)
-        self._host.committer.add(OneOff(do, call, urgent))
+        self.host.check_open()
+        call: Call[Any] = Call(self.request)
+        self.host.committer.add(OneOff(do, call, urgent))
         return call
 
     def _until(self, retain: float | None) -> int | None:
@@ -272,7 +274,7 @@ class Service:
         if not is_seconds(retain) or retain <= 0:
             raise InvalidInput(f"retain={retain!r} is no number of seconds above 0")
         try:
-            return due_after(self._host.clock.now(), retain)
+            return due_after(self.host.clock.now(), retain)
         except ValueError as error:
             raise InvalidInput(f"retain: {error}") from error
 

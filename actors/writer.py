@@ -8,7 +8,7 @@ from threading import Thread
 import anyio
 
 from looms.actors.on_loop import caller
-from looms.actors.once import Once
+from looms.actors.once import once
 
 
 class Writer:
@@ -30,7 +30,7 @@ class Writer:
         Raises:
             BaseException: what the commit raised.
         """
-        made = Once()
+        made = once()
         failures: list[BaseException] = []
 
         def order() -> None:
@@ -43,7 +43,7 @@ class Writer:
 
         self._orders.put(order)
         with anyio.CancelScope(shield=True):
-            await made.wait()
+            await made
         if failures:
             raise failures[0]
 

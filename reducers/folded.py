@@ -24,7 +24,7 @@ EffectKey: TypeAlias = tuple[int, int]
 Ending: TypeAlias = Literal["completed", "failed", "cancelled"]
 
 
-class Thread(msgspec.Struct, frozen=True):
+class Thread(msgspec.Struct, frozen=True, gc=False):
     """A state machine inside a run."""
 
     id: str

@@ -16,7 +16,7 @@ LAST_NUMBER = 2**61
 Number = Annotated[int, msgspec.Meta(ge=0, le=LAST_NUMBER)]
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True):
+class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The base of all rows."""
 
 
