@@ -17,7 +17,7 @@ from looms.snapshots.timers import TimerKey
 GRACE = 0xFFFF_FFFF  # the index of the timer that ends a grace: no instruction has it
 
 
-class Changes(msgspec.Struct, frozen=True):
+class Changes(msgspec.Struct, frozen=True, gc=False):
     """What a turn began and ended."""
 
     opened: list[OpenWait]

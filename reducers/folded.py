@@ -34,7 +34,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     state: Any  # None where today's code was not asked for it
 
 
-class Outstanding(msgspec.Struct, frozen=True):
+class Outstanding(msgspec.Struct, frozen=True, gc=False):
     """An effect that was asked for and has not ended."""
 
     key: EffectKey
@@ -45,7 +45,7 @@ class Outstanding(msgspec.Struct, frozen=True):
     held: bool = False
 
 
-class Cancelling(msgspec.Struct, frozen=True):
+class Cancelling(msgspec.Struct, frozen=True, gc=False):
     """A run that was asked to end, and ends by itself or at ``due``."""
 
     seq: int
@@ -53,7 +53,7 @@ class Cancelling(msgspec.Struct, frozen=True):
     reason: str
 
 
-class End(msgspec.Struct, frozen=True):
+class End(msgspec.Struct, frozen=True, gc=False):
     """How a run ended."""
 
     status: Ending

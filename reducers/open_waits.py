@@ -21,7 +21,7 @@ FEW = 8
 """So many waits are looked through as fast as they are found by an index."""
 
 
-class OpenWait(msgspec.Struct, frozen=True):
+class OpenWait(msgspec.Struct, frozen=True, gc=False):
     """A condition that a thread is parked on."""
 
     key: WaitKey

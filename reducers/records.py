@@ -10,7 +10,7 @@ from looms.reducers.events import Event
 from looms.reducers.instructions import Instruction
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """What the log of a run holds at a seq: the event, its envelope, and what was decided because of it.
 
     Attributes:

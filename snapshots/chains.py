@@ -25,7 +25,7 @@ from looms.snapshots.rows import SnapshotInfo
 ROW = 128  # bytes that a snapshot costs beside its body, about: keys, what is known of it, seals
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(msgspec.Struct, frozen=True, gc=False):
     """A snapshot in memory.
 
     Attributes:
@@ -43,7 +43,7 @@ class Link(msgspec.Struct, frozen=True):
     image: Image
 
 
-class Chain(msgspec.Struct, frozen=True):
+class Chain(msgspec.Struct, frozen=True, gc=False):
     """What a run's next snapshot may stand on.
 
     Attributes:
@@ -60,7 +60,7 @@ class Chain(msgspec.Struct, frozen=True):
         return self.links[-1].seq if self.links else 0
 
 
-class Written(msgspec.Struct, frozen=True):
+class Written(msgspec.Struct, frozen=True, gc=False):
     """A snapshot's bytes: what is known of it, its body, and the chain that ends with it."""
 
     info: SnapshotInfo
