@@ -1,7 +1,7 @@
 """The runtime: a store with the host that serves it, inside an application."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, nullcontext
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
@@ -19,38 +19,28 @@ from looms.actors.run_ids import new_run_id
 from looms.actors.service import Receipt, Service
 from looms.actors.serving import serve
 from looms.bulk import Addressed, all_taken, signal_each
-from looms.care.aside import aside
-from looms.care.backup import Backup, backup
-from looms.care.checking import Checked, checked
-from looms.care.stats import Stats, stats
-from looms.commits import read_commits
 from looms.driving import driver_of
-from looms.exporting import chosen, export
 from looms.importing import Import, Wanted
-from looms.listing import list_runs
-from looms.outstanding import OutstandingEffect, list_effects
 from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.events import Event
 from looms.reducers.givens import listener, refused
-from looms.reducers.givens import path as given_path
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.reducers.state import State
 from looms.run import Run
-from looms.snapshots.environment import Durability, checked_map_size
+from looms.snapshots.environment import Durability, Environment, checked_map_size
 from looms.snapshots.store import Store
-from looms.snapshots.view import View
-from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary
-from looms.verifying import Verification, verify
+from looms.store_reading import StoreReading
+from looms.summaries import Imported, Pruned
 
 S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
 
-class Runtime:
+class Runtime(StoreReading):
     """Runs in a store, served while the context is open::
 
         async with looms.Runtime("orders.looms", modules=[payments, orders]) as runtime:
@@ -90,10 +80,9 @@ class Runtime:
         strict: bool = False,
         retention: Retention | None = None,
     ) -> None:
-        self.path = given_path("path", path)
         if clock is not None and not all(callable(getattr(clock, name, None)) for name in ("now", "sleep_until")):
             refused("clock", clock, "a looms.Clock: something with now() and sleep_until(at)")
-        self.clock = clock or SystemClock()
+        super().__init__(path, clock or SystemClock())
         self._code = Registry(modules)
         self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict, retention)
         if durability not in ("commit", "relaxed"):
@@ -247,78 +236,6 @@ class Runtime:
         made: Event = kind.from_plain(payload)
         return made
 
-    def runs(
-        self,
-        *,
-        definition: Definition[Any, Any, Any] | str | None = None,
-        status: str | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[RunSummary]:
-        """The runs, in the order in which they were started.
-
-        Args:
-            definition: those of this definition only.
-            status: those with this status only.
-            limit: at most so many.
-
-        Raises:
-            InvalidInput: a status that there is not.
-        """
-        return list_runs(self, definition, status, limit)
-
-    def commits(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Commit]:
-        """Everything that was recorded, commit by commit.
-
-        Args:
-            after: begin behind this number.
-            follow: go on with the commits from now on.
-        """
-        return read_commits(self, after, follow)
-
-    def effects(self, run_id: str | None = None) -> AsyncIterator[OutstandingEffect]:
-        """The effects that are outstanding, by run and then oldest first: attempts, last error, next time.
-
-        Errors are raised by the iteration, but for an id that is none.
-
-        Args:
-            run_id: those of this run; all without.
-
-        Raises:
-            UnknownRun: there is no such run.
-            InvalidInput: no run could have that id.
-        """
-        return list_effects(self, run_id)
-
-    async def verify(self, run_id: str) -> Verification:
-        """Put a run's log to today's code, record by record, and say where it would decide otherwise.
-
-        Nothing is written. A run that goes on meanwhile is verified up to where it was.
-
-        Args:
-            run_id: the run.
-
-        Returns:
-            What was found; ``sound`` where that is nothing. ``ok`` says only that each decision would be the same.
-
-        Raises:
-            UnknownRun: there is no such run.
-            StoreFormatError: a record is damaged or missing.
-        """
-        return await verify(self, run_id)
-
-    async def export_runs(
-        self,
-        target: str | os.PathLike[str] | IO[bytes],
-        run_ids: Iterable[str] | None = None,
-        *,
-        definition: Definition[Any, Any, Any] | str | None = None,
-        status: str | None = None,
-        progress: Callable[[Exported], None] | None = None,
-    ) -> Exported:
-        """Write runs as lines of JSON, with all that ``import_runs`` needs.
-        As ``Reader.export_runs``."""
-        return await export(self, target, chosen(run_ids, definition, status), self.clock.now(), progress)
-
     async def import_runs(
         self,
         source: str | os.PathLike[str] | IO[bytes],
@@ -406,40 +323,6 @@ class Runtime:
             return Pruned(len(found.old.numbers), found.spare.snapshots, 0)
         return await let_go(self, nullcontext(driver_of(host)), found, now, progress or (lambda *_: None))
 
-    async def stats(self, *, top: int = 10) -> Stats:
-        """What is in the store, and where its bytes are, measured in a worker thread.
-
-        Args:
-            top: so many of the largest runs. To find them the whole log is read; with 0 it is not.
-        """
-        self.host.check_open()
-        return await aside(lambda step: stats(self.path, top=top, step=step))
-
-    async def backup(self, target: str | os.PathLike[str]) -> Backup:
-        """Copy the store into a new folder, as of one commit, in a worker thread. Others go on meanwhile.
-
-        Args:
-            target: the folder of the copy, which is not there yet. It appears when it is complete and on disk.
-
-        Raises:
-            StoreFull: no room for the copy; nothing is left of it.
-            StoreError: the target is there already, or its folder does not allow it.
-        """
-        self.host.check_open()
-        return await aside(lambda step: backup(self.path, target, step=step))
-
-    async def check(self, *run_ids: str) -> Checked:
-        """Check the store: every table against the log, in a worker thread. `looms.check` is the same without a loop.
-
-        Args:
-            run_ids: those runs alone; the whole store without.
-
-        Raises:
-            UnknownRun: there is no such run.
-        """
-        store = self.host.store
-        return await aside(lambda step: checked(store, run_ids, self._code, step=step))
-
     @property
     def host(self) -> Host:
         """What serves the store.
@@ -460,10 +343,6 @@ class Runtime:
         """Today's code."""
         return self._code
 
-    def view(self) -> View:
-        """A short look at the store as of its last commit."""
-        return self.host.store.view()
-
     def next_commit(self, run_id: str | None = None) -> NextCommit:
         """The next commit, or the next that touches a run."""
         followers = self.host.followers
@@ -471,3 +350,6 @@ class Runtime:
 
     def _service(self) -> Service:
         return Service(self.host)
+
+    def _environment(self) -> Environment:
+        return self.host.store.environment

@@ -1,34 +1,28 @@
 """A store with the host that serves it, for code without an event loop."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from types import TracebackType
-from typing import IO, Any, Literal, Self, TypeVar, overload
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import IO, Any, Literal, TypeVar, overload
 
 from looms.actors.publishing import Published
 from looms.actors.service import Receipt
 from looms.bulk import Addressed
-from looms.care.backup import Backup
-from looms.care.checking import Checked
-from looms.care.stats import Stats
-from looms.outstanding import OutstandingEffect
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
 from looms.reducers.state import State
 from looms.runtime import Runtime
-from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary
-from looms.sync.items import Items
+from looms.summaries import Imported, Pruned
 from looms.sync.loop import Loop
 from looms.sync.run import SyncRun
-from looms.verifying import Verification
+from looms.sync.store_reading import SyncStoreReading
 
 S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
 
-class SyncRuntime:
+class SyncRuntime(SyncStoreReading):
     """Runs in a store, served until it is closed; made by ``looms.open``. As ``Runtime`` without ``await``.
 
     It may be called from any thread, from several at once, and from one in which an event loop is running (a notebook),
@@ -36,30 +30,8 @@ class SyncRuntime:
     """
 
     def __init__(self, runtime: Runtime, loop: Loop) -> None:
-        self.path = runtime.path
-        self.clock = runtime.clock
+        super().__init__(runtime, loop)
         self._runtime = runtime
-        self._loop = loop
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        # Its handles may be in use still, so it stays open until the end of the main thread.
-        if (loop := getattr(self, "_loop", None)) is not None:
-            loop.warn_if_open(self)
-
-    def close(self) -> None:
-        """Stop serving: handlers are cancelled and stay outstanding; what was acknowledged is on disk.
-
-        Whoever still waits for an answer, in any thread, gets ``RuntimeClosed``. A second time is harmless.
-        """
-        self._loop.close()
 
     @overload
     def start(
@@ -111,28 +83,6 @@ class SyncRuntime:
         """The event that a name and some plain data say; see ``Runtime.event``."""
         return self._runtime.event(type, payload)
 
-    def runs(
-        self,
-        *,
-        definition: Definition[Any, Any, Any] | str | None = None,
-        status: str | None = None,
-        limit: int | None = None,
-    ) -> Iterator[RunSummary]:
-        """The runs, in the order in which they were started; see ``Runtime.runs``."""
-        return Items(self._loop, self._runtime.runs(definition=definition, status=status, limit=limit))
-
-    def commits(self, *, after: int = 0, follow: bool = False) -> Iterator[Commit]:
-        """Everything that was recorded; with ``follow`` the next commit is waited for. See ``Runtime.commits``."""
-        return Items(self._loop, self._runtime.commits(after=after, follow=follow))
-
-    def effects(self, run_id: str | None = None) -> Iterator[OutstandingEffect]:
-        """The effects that are outstanding; see ``Runtime.effects``."""
-        return Items(self._loop, self._runtime.effects(run_id))
-
-    def verify(self, run_id: str) -> Verification:
-        """Put a run's log to today's code, and say where it would decide otherwise; see ``Runtime.verify``."""
-        return self._loop.call(self._runtime.verify, run_id)
-
     def prune(
         self,
         *,
@@ -154,32 +104,6 @@ class SyncRuntime:
             definition=definition,
             dry_run=dry_run,
             progress=progress,
-        )
-
-    def stats(self, *, top: int = 10) -> Stats:
-        """What is in the store, and where its bytes are; see ``Runtime.stats``."""
-        return self._loop.call(self._runtime.stats, top=top)
-
-    def check(self, *run_ids: str) -> Checked:
-        """Check the store: every table against the log; see ``Runtime.check``."""
-        return self._loop.call(self._runtime.check, *run_ids)
-
-    def backup(self, target: str | os.PathLike[str]) -> Backup:
-        """Copy the store into a new folder, as of one commit; see ``Runtime.backup``."""
-        return self._loop.call(self._runtime.backup, target)
-
-    def export_runs(
-        self,
-        target: str | os.PathLike[str] | IO[bytes],
-        run_ids: Iterable[str] | None = None,
-        *,
-        definition: Definition[Any, Any, Any] | str | None = None,
-        status: str | None = None,
-        progress: Callable[[Exported], None] | None = None,
-    ) -> Exported:
-        """Write runs as lines of JSON; see ``Reader.export_runs``. ``progress`` is told in the loop's thread."""
-        return self._loop.call(
-            self._runtime.export_runs, target, run_ids, definition=definition, status=status, progress=progress
         )
 
     def import_runs(
