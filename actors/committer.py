@@ -16,6 +16,7 @@ from anyio import lowlevel
 from looms.actors.group import Group
 from looms.actors.jobs import Job
 from looms.actors.writer import Writer
+from looms.snapshots.errors import StoreFailed
 from looms.snapshots.store import Store
 
 MOST_RECORDS = 1_024  # in a group, about: a larger one keeps the loop and the callers waiting
@@ -79,7 +80,11 @@ class Committer:
             await self._idle.wait()
 
     async def run(self) -> None:
-        """Commit what comes until cancelled; what is being written then is written, and its callers are answered."""
+        """Commit what comes until cancelled; what is being written then is written, and its callers are answered.
+
+        Raises:
+            StoreFailed: the disk failed. Who waits was told so.
+        """
         with closing(Writer()) as writer:
             while True:
                 await self._work.wait()
@@ -110,6 +115,9 @@ class Committer:
             commit = partial(self._store.commit, group.batch, urgent=all(job.urgent for job in jobs))
             if not group.batch.empty:
                 await writer.write(commit)
+        except StoreFailed as error:
+            await self._end_with(group, jobs, error)
+            raise
         except Exception as error:  # noqa: BLE001 - whatever went wrong, whoever waits must hear of it
             group.take_back()
             self._failed(group, error, self._try_apart(jobs, error))
@@ -125,6 +133,15 @@ class Committer:
         self._committed(group)
         await self._answer(group)
         return True
+
+    async def _end_with(self, group: Group, jobs: list[Job], error: StoreFailed) -> None:
+        """Tell whoever waits that the disk failed: nothing more is committed, and the host is over."""
+        group.take_back()
+        self._failed(group, error, None)
+        self._jobs.extendleft(reversed(jobs))
+        self.stop(error)
+        with anyio.CancelScope(shield=True):
+            await lowlevel.checkpoint()  # they hear of it before they are cancelled
 
     async def _gather(self, group: Group, jobs: list[Job]) -> None:
         """Put what there is into a group, up to a size and a time."""

@@ -112,7 +112,9 @@ class Host:
     def close(self) -> None:
         """Refuse what was not committed, after the tasks have ended."""
         self.open = False
-        closed = RuntimeClosed(f"the runtime on {self.store.path} was closed before this was committed")
+        closed = self.store.environment.failure or RuntimeClosed(
+            f"the runtime on {self.store.path} was closed before this was committed"
+        )
         self.committer.stop(closed)
         self.forking.stop(closed)
         self.removals.stop(closed)

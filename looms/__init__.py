@@ -81,7 +81,15 @@ from looms.reducers.views import EffectState, Replay, RunState, ThreadState, Wai
 from looms.run import Run
 from looms.run_reading import RunReading
 from looms.runtime import Runtime
-from looms.snapshots.errors import StoreClosed, StoreError, StoreFormatError, StoreFull, StoreInUse, StoreNotFound
+from looms.snapshots.errors import (
+    StoreClosed,
+    StoreError,
+    StoreFailed,
+    StoreFormatError,
+    StoreFull,
+    StoreInUse,
+    StoreNotFound,
+)
 from looms.snapshots.sizes import Sizes, TableSize
 from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary, Snapshot, Turn
 from looms.sync import open as open
@@ -167,6 +175,7 @@ __all__ = [
     "Step",
     "StoreClosed",
     "StoreError",
+    "StoreFailed",
     "StoreFormatError",
     "StoreFull",
     "StoreInUse",

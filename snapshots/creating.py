@@ -6,6 +6,7 @@ never leaves it so. Who opened it as a new store would find everything gone, and
 
 import os
 import shutil
+from contextlib import suppress
 from typing import Any
 
 import lmdb
@@ -17,7 +18,10 @@ _ENOUGH = 1 << 20  # bytes of addresses, for tables without rows
 
 
 def create(path: str, **options: Any) -> None:
-    """Make the data file in a folder that has none, durable when this returns; one at a time, as hosts are.
+    """Make the data file in a folder that has none; one at a time, as hosts are.
+
+    The folder's name is durable then. The file's name is when the folder has been flushed: whoever opens a store to
+    write does that, since a process may die before it comes to it.
 
     Raises:
         lmdb.Error, OSError: the disk or the folder does not allow it; nothing is left.
@@ -28,11 +32,8 @@ def create(path: str, **options: Any) -> None:
         os.mkdir(new)
         with lmdb.Environment(new, map_size=_ENOUGH, **options) as environment:
             prepared_tables(environment, path)
+        with suppress(PermissionError):  # of a parent that is none of ours, and so the folder in it is not either
+            folder.flush(os.path.dirname(os.path.realpath(path)))
         os.rename(os.path.join(new, folder.DATA), os.path.join(path, folder.DATA))
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
     finally:
         shutil.rmtree(new, ignore_errors=True)

@@ -29,9 +29,10 @@ from looms.snapshots.formats import prepared_tables
 from looms.snapshots.lock import keep_hosts_out
 from looms.snapshots.room import Room
 from looms.snapshots.seals import seal
+from looms.snapshots.shared import Shared
 from looms.snapshots.sizes import Sizes, sizes
 from looms.snapshots.tables import Table
-from looms.snapshots.translation import NOT_ALLOWED, means, translated, translating
+from looms.snapshots.translation import NOT_ALLOWED, failed, means, translated, translating
 from looms.snapshots.view import Handles, View
 
 Durability = Literal["commit", "relaxed"]
@@ -53,30 +54,9 @@ _ENGINE: dict[str, Any] = {"lib_version": 0} if hasattr(lmdb.Environment, "lib_v
 Changes = tuple[Table, list[bytes], list[tuple[bytes, bytes]]]
 
 
-class _Shared:
-    """The one LMDB environment that this process has open on a folder, and how many handles use it."""
-
-    def __init__(self, lmdb_environment: lmdb.Environment, handles: Handles, room: Room, close: ExitStack) -> None:
-        self.lmdb = lmdb_environment
-        self._close = close
-        self.handles = handles
-        self.room = room
-        self.readonly = lmdb_environment.flags()["readonly"]
-        self.users = 0
-        self.forked = False
-
-    def close_if_unused(self) -> None:
-        """Close the environment, unless there are handles on it."""
-        if self.users:
-            return
-        with self._close:
-            if not self.readonly:
-                self.room.complete()
-
-
 # By the data file, which is held open, so that no other file can get its identity: a folder that was removed and made
 # again is another one. A child process keeps what it inherited, since closing that would reach into the parent's.
-_open: dict[tuple[int, int], _Shared] = {}
+_open: dict[tuple[int, int], Shared] = {}
 _opening = threading.Lock()
 
 
@@ -147,19 +127,33 @@ class Environment:
                 shared = self._opened(map_size, durability, readahead)
             elif shared.forked:
                 raise StoreClosed(f"{self.path}: {_FORKED}")
+            elif shared.failure is not None:
+                raise failed(self.path, f"{shared.failure}; this process has not closed it everywhere")
             with ExitStack() as undo:
                 undo.callback(shared.close_if_unused)
                 if create and shared.readonly:
                     raise StoreError(f"{self.path}: the folder can only be read, so no host can write there.")
                 with translating(self.path, "clearing stale readers"):
                     shared.lmdb.reader_check()
+                if create:
+                    self._flush(shared)
                 undo.pop_all()
             shared.users += 1
             _open[shared.room.identity] = shared
         self._shared = shared
         self._sync_after = durability == "commit" and not shared.lmdb.flags()["metasync"]
 
-    def _opened(self, map_size: int | None, durability: Durability, readahead: bool) -> _Shared:
+    def _flush(self, shared: Shared) -> None:
+        """Flush what is in the folder, before more is written there.
+
+        It may come from a process that was killed, or whose disk failed, before it had flushed it. A page that says
+        that a commit counts must be on the disk as it is read here before the pages of others are written over.
+        """
+        with translating(self.path, "flushing what the store holds"):
+            shared.lmdb.sync(True)
+            folder.flush(self.path)
+
+    def _opened(self, map_size: int | None, durability: Durability, readahead: bool) -> Shared:
         with translating(self.path, "opening the store"), ExitStack() as undo:
             environment = self._lmdb(map_size or DEFAULT_MAP_SIZE, durability, readahead, undo)
             undo.callback(environment.close)
@@ -173,7 +167,7 @@ class Environment:
             undo.callback(room.close)
             folder.require_ours(environment, self.path)
             handles = prepared_tables(environment, self.path)
-            return _Shared(environment, handles, room, undo.pop_all())
+            return Shared(environment, handles, room, undo.pop_all())
 
     def _lmdb(self, map_size: int, durability: Durability, readahead: bool, undo: ExitStack) -> lmdb.Environment:
         def opened(readonly: bool, lock: bool) -> lmdb.Environment:
@@ -204,6 +198,12 @@ class Environment:
             if fd is not None:
                 undo.callback(os.close, fd)
             return opened(readonly=True, lock=False)
+
+    @property
+    def failure(self) -> StoreError | None:
+        """Why nothing is read or written any more: the disk failed in the midst of a commit."""
+        why = self._shared.failure
+        return None if why is None else failed(self.path, why)
 
     @property
     def forked(self) -> bool:
@@ -239,6 +239,7 @@ class Environment:
 
         Raises:
             StoreFull: no room on the disk or in the map.
+            StoreFailed: the disk failed in the midst of it, now or before.
             StoreClosed: the handle was closed, or came from a parent process.
             StoreError: LMDB or the disk refused.
         """
@@ -249,8 +250,9 @@ class Environment:
                 shared.room.require(txn, shared.handles, size, urgent)
                 for change in changes:
                     _apply(txn, shared.handles, change, self.path)
+                shared.commit(txn, self.path)
             if self._sync_after:
-                shared.lmdb.sync(True)
+                shared.sync()
 
     def put_right(self, changes: Sequence[tuple[Table, bytes, bytes | None]]) -> None:
         """Put and delete (None) rows wherever they are, in one transaction: for repairs, by who has the writer's lock.
@@ -266,6 +268,7 @@ class Environment:
                     txn.delete(key, b"", shared.handles[table])
                 else:
                     txn.put(key, seal(table, key, body) if table.valued else b"", db=shared.handles[table])
+            shared.commit(txn, self.path)
 
     def sizes(self) -> Sizes:
         """Return how large the store is."""
@@ -333,12 +336,14 @@ class Environment:
                 del _open[shared.room.identity]
             shared.close_if_unused()
 
-    def _usable(self) -> _Shared:
+    def _usable(self) -> Shared:
         shared = self._shared
         if self._closed:
             raise StoreClosed(f"{self.path}: the store was closed. Open it again to use it.")
         if shared.forked:
             raise StoreClosed(f"{self.path}: {_FORKED}")
+        if shared.failure is not None:
+            raise failed(self.path, shared.failure)
         return shared
 
     @contextmanager
@@ -352,6 +357,8 @@ class Environment:
         """Return the `StoreError` that says what an error of LMDB means for this store."""
         if self._closed or self._shared.forked:
             return StoreClosed(f"{self.path}: the store was closed while {doing}. Open it again to use it.")
+        if self._shared.failure is not None:
+            return failed(self.path, self._shared.failure)
         return translated(error, self.path, doing)
 
 

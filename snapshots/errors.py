@@ -31,6 +31,10 @@ class StoreFull(StoreError):
     """No room on the disk or in the map: nothing of the commit was kept, and reading goes on."""
 
 
+class StoreFailed(StoreError):
+    """A disk that failed in the midst of a commit: whether that is there is known when the store is opened again."""
+
+
 class StoreNotFound(StoreError):
     """A folder in which there is no store, for someone who came to read one."""
 

@@ -105,6 +105,15 @@ def require_ours(environment: lmdb.Environment, path: str) -> None:
             )
 
 
+def flush(path: str) -> None:
+    """See to it that the names in a folder are on the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def make(path: str) -> None:
     """Make the store's folder, if it is not there; never its parents, which may be a mistyped path.
 

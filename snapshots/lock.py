@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from typing import NamedTuple
 
 from looms.snapshots.errors import StoreError, StoreInUse
@@ -82,7 +83,8 @@ class WriterLock:
             self._fd = self._folder = -1
             _held.discard(self)
         if fd >= 0:
-            os.ftruncate(fd, 0)  # whoever finds the lock taken from now on is not told about us
+            with suppress(OSError):  # a disk that takes nothing: then they look whether we are still running
+                os.ftruncate(fd, 0)  # whoever finds the lock taken from now on is not told about us
             os.close(fd)
         if folder >= 0:
             os.close(folder)

@@ -93,6 +93,7 @@ class Store:
 
         Raises:
             StoreFull: no room on the disk or in the map.
+            StoreFailed: the disk failed: the batch may be there or not when the store is opened again.
             StoreClosed: the store was closed, or this process is a fork of the one that opened it.
             StoreError: the disk refused, or the batch does not go on where the store stands.
         """
@@ -114,8 +115,10 @@ class Store:
         if self.environment.forked:
             return
         with self._committing:
-            self.environment.close()
-            self._lock.close()
+            try:
+                self.environment.close()
+            finally:
+                self._lock.close()
 
 
 def _frontier(reading: Reading) -> Frontier:

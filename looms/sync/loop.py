@@ -167,6 +167,11 @@ class Loop:
             )
 
     def _closed(self, how: str) -> RuntimeClosed:
+        why = self._ended.exception() if self._ended.done() else None
+        if why is not None:
+            closed = RuntimeClosed(f"{self._name} is over: {why}")
+            closed.__cause__ = why
+            return closed
         return RuntimeClosed(f"{self._name} {how}; open the store again with looms.open(...) or looms.open_reader(...)")
 
 
