@@ -42,11 +42,13 @@ class Doorbell:
             with _address(self._folder) as address:
                 async with await anyio.create_unix_listener(address) as listener, anyio.create_task_group() as tasks:
                     tasks.start_soon(self._now_and_then, LOOK)
+                    process = os.getpid()
                     try:
                         await listener.serve(self._answer)
                     finally:
                         with suppress(OSError):
-                            os.unlink(address)
+                            if os.getpid() == process:  # a forked child may come here too, and the door is not its own
+                                os.unlink(address)
         except OSError as error:
             logs.info("no doorbell", path=self._folder, reason=str(error))
             await self._now_and_then(LOOK_WITHOUT)

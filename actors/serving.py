@@ -8,6 +8,7 @@ from looms.actors.background import background
 from looms.actors.clock import Clock, MovedClock
 from looms.actors.doorbell import Doorbell
 from looms.actors.host import Host
+from looms.actors.neighbours import Neighbours
 from looms.actors.options import Options
 from looms.actors.requests_served import RequestsServed
 from looms.reducers.registry import Registry
@@ -29,6 +30,7 @@ async def serve(store: Store, code: Registry, clock: Clock, options: Options) ->
                 served = RequestsServed(host, tasks)
                 tasks.start_soon(Doorbell(store.path, host.followers, served.look).run)
                 tasks.start_soon(served.forget)
+                tasks.start_soon(Neighbours(store).run)
             logs.info("host started", path=store.path)
             if isinstance(clock, MovedClock):
                 clock.attach(host)

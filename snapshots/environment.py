@@ -27,6 +27,7 @@ from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
 from looms.snapshots.formats import prepared_tables
 from looms.snapshots.lock import keep_hosts_out
+from looms.snapshots.readers import Slot, who_reads
 from looms.snapshots.room import Room
 from looms.snapshots.seals import seal
 from looms.snapshots.shared import Shared
@@ -124,6 +125,7 @@ class Environment:
                 identity = folder.identity(self.path)
             shared = None if identity is None else _open.get(identity)
             if shared is None:
+                folder.require_lock_file(self.path)
                 shared = self._opened(map_size, durability, readahead)
             elif shared.forked:
                 raise StoreClosed(f"{self.path}: {_FORKED}")
@@ -315,12 +317,11 @@ class Environment:
         with self._translating("clearing stale readers"):
             return shared.lmdb.reader_check()
 
-    def readers(self) -> int:
-        """Return how many reader slots are taken, by views of all processes, also of some that died."""
+    def readers(self) -> list[Slot]:
+        """Return who reads, in all processes, also in some that died."""
         shared = self._usable()
-        with self._translating("counting readers"):
-            # Two lines of heading, or one that says that there are none.
-            return max(len(shared.lmdb.readers().splitlines()) - 1, 0)
+        with self._translating("looking at readers"):
+            return who_reads(shared.lmdb)
 
     def close(self) -> None:
         """Let go of the environment; the last handle of the process closes it. Closing twice is harmless."""

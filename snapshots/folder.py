@@ -11,6 +11,7 @@ import lmdb
 
 from looms.snapshots import datafile
 from looms.snapshots.errors import StoreError, StoreFormatError
+from looms.snapshots.lock import has_host, is_ours
 from looms.snapshots.translation import translated, translating
 
 DATA, LOCK = "data.mdb", "lock.mdb"
@@ -60,6 +61,27 @@ def identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def has_lock_file(path: str) -> bool:
+    """Return whether LMDB's lock file is in a folder."""
+    return os.path.exists(os.path.join(path, LOCK))
+
+
+def require_lock_file(path: str) -> None:
+    """Check that LMDB's lock file was not removed while a host is at work.
+
+    Whoever came now would make a new one, in which nobody sees what those do who have the old one: two processes would
+    write at once, and pages would be used again that somebody reads.
+
+    Raises:
+        StoreError: it was.
+    """
+    if not has_lock_file(path) and not is_ours(path) and has_host(path):
+        raise StoreError(
+            f"{path}: its {LOCK} is missing though a host is at work: somebody removed it, and whoever comes in now "
+            "does harm. Stop the host; when all who read are gone too, the store can be opened again."
+        )
 
 
 def _lost(path: str, what: str) -> StoreFormatError:

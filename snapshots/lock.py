@@ -1,8 +1,8 @@
 """The writer's lock: one host writes a store, and a second one is told who has it.
 
 `flock` on the file `lock` is held for as long as the host lives; the system lets it go when the process ends, however
-it ends. The file says who has it, for the others; it stays where it is, since removing it
-would let two processes lock two files of one name.
+it ends. The file says who has it, for the others; it stays where it is, since removing it would let two processes lock
+two files of one name. Somebody may remove it all the same, so the folder itself is locked too.
 """
 
 import errno
@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from looms.snapshots.errors import StoreError, StoreInUse
@@ -68,6 +68,8 @@ class WriterLock:
                     if other._identity == self._identity:
                         raise _in_use(folder, other._signed)
                 self._fd = _locked(folder)
+                if not _flock_folder(self._folder, fcntl.LOCK_EX):
+                    raise _in_use(folder, Signed(None, None))
                 os.pwrite(self._fd, json.dumps(self._signed._asdict()).encode().ljust(_SIZE), 0)
                 _held.add(self)
         except BaseException as error:
@@ -90,18 +92,31 @@ class WriterLock:
             os.close(folder)
 
 
+def is_ours(folder: str) -> bool:
+    """Return whether this process has the lock of the store in `folder`."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return False
+    with _held_lock:
+        return any(other._identity == (status.st_dev, status.st_ino) for other in _held)
+
+
 def has_host(folder: str) -> bool:
     """Return whether a host serves the store in `folder`, in whatever process."""
     try:
-        fd = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_CLOEXEC)
+        with ExitStack() as stack:
+            there = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            stack.callback(os.close, there)
+            if not _flock_folder(there, fcntl.LOCK_SH):  # a host that begins right now tries again
+                return True
+            fd = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, fd)
+            return not _flock(fd, fcntl.LOCK_SH)
     except FileNotFoundError:
         return False
     except OSError as error:
         raise translated(error, folder, "looking for a host") from error
-    try:
-        return not _flock(fd, fcntl.LOCK_SH)  # a host that begins right now tries again
-    finally:
-        os.close(fd)
 
 
 def keep_hosts_out(folder: str) -> int | None:
@@ -160,6 +175,14 @@ def _flock(fd: int, kind: int) -> bool:
             return False
         raise
     return True
+
+
+def _flock_folder(fd: int, kind: int) -> bool:
+    """Lock a folder; where a file system has no locks on folders, that on the file must do."""
+    try:
+        return _flock(fd, kind)
+    except OSError:
+        return True
 
 
 def _is_still(name: str, fd: int) -> bool:

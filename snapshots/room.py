@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RESERVE = 64  # pages; of a small map a sixteenth
 _TOUCHED = 32  # pages that a commit rewrites beside those for new rows
+CLEAR_EVERY = 16  # commits: so many a reader that died keeps its pages, which bounds how much the file grows
 _STEP = 64, 4_096  # pages by which the file grows at least, at most; between them, a sixteenth of it
 
 _allocate = getattr(os, "posix_fallocate", None)
@@ -37,6 +38,7 @@ class Room:
         self._map = environment.info()["map_size"] // self._page
         self._reserve = min(RESERVE, self._map // 16)
         # LMDB keeps no locks on this file, only on its lock file; so opening and closing it is harmless.
+        self._commits = 0
         self._fd = os.open(data, (os.O_RDONLY if environment.flags()["readonly"] else os.O_RDWR) | os.O_CLOEXEC)
         try:
             status = os.fstat(self._fd)
@@ -71,6 +73,9 @@ class Room:
         Raises:
             StoreFull: it does not, and there is no more room to get.
         """
+        self._commits += 1
+        if self._commits % CLEAR_EVERY == 0:
+            self._environment.reader_check()
         used = self._used()
         needed = size // self._page + _TOUCHED + self._reserve
         if used + needed <= min(self._allocated, self._map):

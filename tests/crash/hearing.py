@@ -59,19 +59,28 @@ class Teller:
 
     def tell(self) -> Told:
         """Have it make its calls, and return what became of them."""
-        opened = self._first == b"open\n"
-        if opened:
-            self._say(b"")
         acknowledged: list[Acknowledged] = []
         refused: list[Refused] = []
-        line = self._line() if opened else self._first
+        for one in self.telling():
+            if isinstance(one, Refused):
+                refused.append(one)
+            else:
+                acknowledged.append(one)
+        return Told(acknowledged, refused, self._first == b"open\n", self.code)
+
+    def telling(self) -> Iterator[Acknowledged | Refused]:
+        """Have it make its calls, and iterate over what becomes of them; ``code`` is its exit code then."""
+        line = self._first
+        if line == b"open\n":
+            self._say(b"")
+            line = self._line()
         while not line.startswith(b"ended"):
             if line.startswith(b'{"type"'):
-                refused.append(msgspec.json.decode(line, type=Refused))
-            elif line != b"over\n":
-                acknowledged.append(msgspec.json.decode(line, type=Acknowledged))
+                yield msgspec.json.decode(line, type=Refused)
+            elif line.endswith(b"}\n"):  # the last one may be cut off, where it is killed
+                yield msgspec.json.decode(line, type=Acknowledged)
             line = self._line()
-        return Told(acknowledged, refused, opened, int(line.split()[1]))
+        self.code = int(line.split()[1])
 
     def told(self, place: Place, name: str, **more: object) -> Told:
         """A whole story, in which nobody interferes."""
