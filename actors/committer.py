@@ -15,7 +15,7 @@ from anyio import lowlevel
 
 from looms.actors.group import Group
 from looms.actors.jobs import Job
-from looms.actors.writer import Writer
+from looms.actors.writer import Writing
 from looms.snapshots.errors import StoreFailed
 from looms.snapshots.store import Store
 
@@ -30,6 +30,7 @@ class Committer:
 
     Args:
         store: the store.
+        writer: makes what writes to it, for as long as this runs.
         new_group: makes an empty group over the store's last commit.
         next_job: gives the turn of a cell that has work, or None.
         took: is told how many seconds a job took to be planned.
@@ -40,6 +41,7 @@ class Committer:
     def __init__(
         self,
         store: Store,
+        writer: Callable[[], Writing],
         new_group: Callable[[], Group],
         next_job: Callable[[], Job | None],
         took: Callable[[Job, float], None],
@@ -47,6 +49,7 @@ class Committer:
         failed: Callable[[Group, Exception, Job | None], None],
     ) -> None:
         self._store = store
+        self._writer = writer
         self._new_group = new_group
         self._next_job = next_job
         self._took = took
@@ -85,7 +88,7 @@ class Committer:
         Raises:
             StoreFailed: the disk failed. Who waits was told so.
         """
-        with closing(Writer()) as writer:
+        with closing(self._writer()) as writer:
             while True:
                 await self._work.wait()
                 self._work = anyio.Event()
@@ -103,7 +106,7 @@ class Committer:
     def _take(self) -> Job | None:
         return self._jobs.popleft() if self._jobs else self._next_job()
 
-    async def _commit_next(self, writer: Writer) -> bool:
+    async def _commit_next(self, writer: Writing) -> bool:
         """Put a group together and commit it; False when there was nothing to do."""
         jobs: list[Job] = []
         group = self._new_group()

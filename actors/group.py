@@ -100,7 +100,7 @@ class Group:
         self._looked: list[Cell] = []
         self.asked: dict[tuple[int, EffectKey], Asked] = {}
         self.ended: list[tuple[int, EffectKey]] = []
-        self.woken: set[str] = set()
+        self.woken: dict[str, None] = {}  # in order: whoever was woken first goes on first
         self.removed: list[str] = []
         self.hurried: list[tuple[int, EffectKey]] = []
         self.over: list[tuple[str, int]] = []
@@ -203,7 +203,7 @@ class Group:
 
     def wake(self, run_id: str) -> None:
         """Have a run look into its durable inbox after the commit."""
-        self.woken.add(run_id)
+        self.woken[run_id] = None
 
     def note_types(self, entries: Iterable[Entry]) -> None:
         """Note the types of records that are written, where the store has not noted them yet."""

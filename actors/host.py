@@ -7,7 +7,7 @@ the group is on disk, the sender is answered and what the turn asked for begins.
 import os
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,7 @@ from looms.actors.retention import Retention
 from looms.actors.retiring import Retiring
 from looms.actors.thinning import Thinning
 from looms.actors.timers import Timers
+from looms.actors.writer import Writer, Writing
 from looms.reducers.errors import ModuleError
 from looms.reducers.folded import EffectKey
 from looms.reducers.images import asked_at
@@ -57,9 +58,17 @@ class Host:
         code: today's code.
         clock: the time.
         options: what it was told.
+        writer: makes what writes to the store; a thread of its own without.
     """
 
-    def __init__(self, store: Store, code: Registry, clock: Clock, options: Options) -> None:
+    def __init__(
+        self,
+        store: Store,
+        code: Registry,
+        clock: Clock,
+        options: Options,
+        writer: Callable[[], Writing] = Writer,
+    ) -> None:
         self.store = store
         self.code = code
         self.clock = clock
@@ -75,7 +84,9 @@ class Host:
         self._ready: OrderedDict[str, list[Posted]] = OrderedDict()
         self._slow: set[str] = set()
         self._to_wake: set[str] = set()
-        self.committer = Committer(store, self._new_group, self._next_job, self._took, self._committed, self._failed)
+        self.committer = Committer(
+            store, writer, self._new_group, self._next_job, self._took, self._committed, self._failed
+        )
         self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.asides, self.committer.add)

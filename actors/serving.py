@@ -1,6 +1,6 @@
 """Serving a store: a host, and the door at which other processes ask it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from looms.actors import logs
@@ -11,18 +11,21 @@ from looms.actors.host import Host
 from looms.actors.neighbours import Neighbours
 from looms.actors.options import Options
 from looms.actors.requests_served import RequestsServed
+from looms.actors.writer import Writer, Writing
 from looms.reducers.registry import Registry
 from looms.snapshots.store import Store
 
 
 @asynccontextmanager
-async def serve(store: Store, code: Registry, clock: Clock, options: Options) -> AsyncIterator[Host]:
+async def serve(
+    store: Store, code: Registry, clock: Clock, options: Options, writer: Callable[[], Writing] = Writer
+) -> AsyncIterator[Host]:
     """Serve a store while inside.
 
     Raises:
         ModuleError: ``options.strict``, and there are runs whose definition is missing.
     """
-    host = Host(store, code, clock, options)
+    host = Host(store, code, clock, options, writer)
     try:
         async with background() as tasks:
             host.begin(tasks)

@@ -4,11 +4,28 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
+from typing import Protocol
 
 import anyio
 
 from looms.actors.on_loop import caller
 from looms.actors.once import once
+
+
+class Writing(Protocol):
+    """Makes the commits of a host, while its loop goes on."""
+
+    async def write(self, commit: Callable[[], object]) -> None:
+        """Have a commit made. Returns when it is made or has failed, also when this is cancelled meanwhile.
+
+        Raises:
+            BaseException: what the commit raised.
+        """
+        ...
+
+    def close(self) -> None:
+        """Make no more, after the one that is under way."""
+        ...
 
 
 class Writer:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
@@ -105,7 +105,7 @@ class Runtime(StoreReading):
             raise RuntimeClosed(f"the runtime on {self.path} is open already; make another one for another context")
         async with AsyncExitStack() as stack:
             store = stack.enter_context(Store(self.path, map_size=self._map_size, durability=self._durability))
-            self._host = await stack.enter_async_context(serve(store, self._code, self.clock, self._options))
+            self._host = await stack.enter_async_context(self._served(store))
             self._open = stack.pop_all()
         return self
 
@@ -115,6 +115,10 @@ class Runtime(StoreReading):
         """Stop serving: handlers are cancelled and stay outstanding; what was acknowledged is on disk."""
         opened, self._open = self._open, None
         return None if opened is None else await opened.__aexit__(kind, error, trace)
+
+    def _served(self, store: Store) -> AbstractAsyncContextManager[Host]:
+        """The store, served while the context is open."""
+        return serve(store, self._code, self.clock, self._options)
 
     @overload
     async def start(
