@@ -106,7 +106,7 @@ def resume(group: Group, cell: Cell) -> None:
 
 def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
     """Plan a turn, write it, and see to what becomes of each item."""
-    run, mark, grace = cell.run, cell.run.journal.mark(), cell.run.cancelling
+    run, mark, grace, held = cell.run, cell.run.journal.mark(), cell.run.cancelling, len(cell.run.mailbox)
     items = [one.item for one in posted]
     known = _known_keys(group, cell.head.number, items)
     turn = plan(run, items, group.code, group.now, group.options.limits, known)
@@ -118,7 +118,7 @@ def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
         _suspend(group, cell, turn.stuck, posted[len(turn.outcomes) - 1 :])
     elif cell.deferred and (
         run.end is not None
-        or len(run.mailbox) < group.options.max_mailbox
+        or len(run.mailbox) < held  # not: whether there is room, for there may be too little
         or any(run.journal.changed(run.waits.by_key, mark))  # what nobody took before, somebody may take now
     ):
         cell.deferred = False

@@ -270,6 +270,42 @@ async def test_what_is_emitted_into_a_full_mailbox_waits_for_room_and_what_follo
         assert owned(rt) == {"waits": 1, "shapes": 1}
 
 
+async def test_an_answer_that_is_too_long_for_the_room_there_is_waits_and_keeps_nobody_busy() -> None:
+    async def handler(request: Errand) -> list[Found]:
+        return [Found(thing=1), Found(thing=2)]
+
+    counter = Module("counter", requires=[office])
+    search = counter.effect("search")(handler)
+
+    class Finds(State):
+        seen: tuple[int, ...] = ()
+
+    @counter.reducer("finder", state=Finds)
+    def finder(state: Finds, event: Started[None] | Found | Progressed | Closed) -> Reduced[Finds]:
+        match event:
+            case Started():
+                return step(state, wait(Found, match={"thing": 0}), wait(Progressed, match={"percent": 0}))
+            case Progressed():
+                return step(state, invoke(search, ONE))
+            case Closed():
+                return step(state, *(wait(Found, match={"thing": thing}) for thing in (1, 2, 3)))
+            case Found(thing=thing):
+                return replace(state, seen=(*state.seen, thing))
+        return state
+
+    async with runtime([office, counter], max_mailbox=2) as rt:
+        run = await rt.start(finder, None)
+        await run.signal(Found(thing=3))
+        await run.signal(Progressed(percent=0))
+        with anyio.fail_after(10):
+            await rt.clock.advance(0)  # there is room for one of the two: it comes to rest all the same
+        assert [record.payload for record in (await run.inspect()).mailbox] == [{"thing": 3}]
+        await run.signal(Closed())
+        await rt.clock.advance(0)
+        assert sorted((await run.state()).seen) == [1, 2, 3]
+        assert (await run.inspect()).effects == ()
+
+
 async def test_after_an_emit_that_was_cancelled_the_attempt_emits_no_more_and_the_next_one_repeats_nothing() -> None:
     async def handler(request: Errand, ctx: EffectContext) -> Done:
         with anyio.CancelScope() as scope:
