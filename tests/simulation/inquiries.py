@@ -1,0 +1,36 @@
+"""What a runtime is asked in the end, when all is at rest: replays, verification, and what is in memory."""
+
+from looms import RunState, Runtime
+from tests.simulation.history import History, Log
+
+
+async def inquire(runtime: Runtime, history: History) -> None:
+    """Ask, and note what is broken."""
+    for log in history.logs:
+        if log.state is None:
+            continue
+        verification = await runtime.verify(log.run_id)
+        if not verification.sound:
+            history.broken.append(f"{log.run_id}: verify says {verification}")
+        await _replays(runtime, history, log, log.state)
+    resident = len(runtime.host.cells)
+    if resident > history.plan.settings.max_resident:
+        history.broken.append(f"{resident} runs are resident that have nothing to do")
+
+
+async def _replays(runtime: Runtime, history: History, log: Log, state: RunState) -> None:
+    """A replay shows what was seen when it happened."""
+    run = runtime.run(log.run_id)
+    if not log.own:
+        return  # a fork that has nothing of its own yet: who knows whether it was there then
+    seen = [one for one in history.seen if one.run_id == log.run_id and one.at >= log.own[0].at]
+    wanted = {one.state.seq: one.state for one in seen if one.state.status != "suspended"}
+    if state.status != "suspended":
+        wanted[state.seq] = state
+    for seq, then in wanted.items():
+        if seq > state.seq:
+            history.broken.append(f"{log.run_id}: record {seq} was seen, and there are {state.seq}")
+            continue
+        after = (await run.replay_to(seq)).after
+        if after != then:
+            history.broken.append(f"{log.run_id}: replayed to {seq} it is\n  {after}\nand it was\n  {then}")

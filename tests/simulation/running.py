@@ -1,0 +1,103 @@
+"""Running many seeds: on all cores, in processes of their own, until told to stop."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from tests.simulation.reporting import Verdict
+from tests.simulation.worker import Order
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Worker:
+    """A process that tries seeds."""
+
+    def __init__(self, mutation: str | None) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.simulation.worker", *([mutation] if mutation else [])],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def verdict(self, order: Order) -> Verdict:
+        """What becomes of a seed; a process that ends meanwhile says why."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            process.stdin.write(msgspec.json.encode(order).decode() + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if line:
+            return msgspec.json.decode(line, type=Verdict)
+        return Verdict(order.seed, 0, [f"the process ended ({process.wait()}): {process.stderr.read()[-4_000:]}"])
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is no more."""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.communicate()
+
+
+class Workers:
+    """A process for each core.
+
+    Args:
+        count: how many.
+        mutation: the deliberate fault that they live with.
+    """
+
+    def __init__(self, count: int, mutation: str | None = None) -> None:
+        self._mutation = mutation
+        self._idle: list[Worker] = []
+        self._all: list[Worker] = []
+        self._count = count
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._all:
+            worker.close()
+
+    def verdicts(self, orders: Iterable[Order]) -> Iterator[Verdict]:
+        """What becomes of seeds, as they are done; no more are taken than are under way."""
+        left = iter(orders)
+        with ThreadPoolExecutor(self._count) as pool:
+            running = {pool.submit(self._try, order) for order in islice(left, self._count)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                running |= {pool.submit(self._try, order) for order in islice(left, len(done))}
+                for one in done:
+                    yield one.result()
+
+    def _try(self, order: Order) -> Verdict:
+        worker = self._idle.pop() if self._idle else self._begun()
+        verdict = worker.verdict(order)
+        if not worker.ended:
+            self._idle.append(worker)
+        return verdict
+
+    def _begun(self) -> Worker:
+        worker = Worker(self._mutation)
+        self._all.append(worker)
+        return worker

@@ -1,0 +1,200 @@
+"""The world that a runtime lives in: time, a disk that fails by plan, worker threads, and crashes.
+
+All that a host asks of its machine is answered here, on the simulated loop. Where the runtime has no seam for it
+(threads that it asks anyio for, the stopwatch of its committer, the random part of a backoff), `installed` puts it in.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any, NoReturn
+from unittest import mock
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from looms import Runtime, StoreError, StoreFull
+from looms.actors import committer
+from looms.actors.host import Host
+from looms.actors.serving import serve
+from looms.snapshots.store import Store
+from tests.simulation.loop import SimulatedLoop
+from tests.simulation.operations import Fault
+
+BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+CALM = (
+    400.0  # seconds after which all that was waited for with a deadline is over, and all that is tried again is tried
+)
+
+SECONDS_IN_A_THREAD = 0.0, 0.0, 0.001, 0.001, 0.02, 0.02, 1.0, 25.0
+
+
+class Died(BaseException):
+    """The process is no more."""
+
+
+class World:
+    """The machine of a story.
+
+    Attributes:
+        chance: the seed's.
+        life: which process this is, from 1.
+        commits: how many commits there were, also those that failed.
+        dead: the process has died, and the store takes nothing.
+    """
+
+    def __init__(self, chance: random.Random, faults: tuple[Fault, ...]) -> None:
+        self.chance = chance
+        self.loop = SimulatedLoop(chance)
+        self.life = 0
+        self.commits = 0
+        self.dead = False
+        self.crashes: list[str] = []
+        self._faults = {fault.commit: fault for fault in faults}
+        self._stopwatch = 0.0
+        self._threads: set[asyncio.Task[Any]] = set()
+
+    # The clock
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return BEGIN + int(self.loop.time() * 1000 + 1e-6)
+
+    async def sleep_until(self, at: int) -> None:
+        """Return when it is that time, or later."""
+        while (left := at - self.now()) > 0:  # noqa: ASYNC110 - it is the clock that is waited for
+            await anyio.sleep(left / 1000)
+
+    # The disk
+
+    async def commit(self, make: Callable[[], object]) -> None:
+        """Make a commit, or whatever the plan has in store for it."""
+        self.commits += 1
+        fault = self._faults.get(self.commits)
+        await anyio.sleep(self.chance.choice((0.0, 0.0005, 0.002, 0.01)))
+        if fault is not None and fault.seconds:
+            await anyio.sleep(fault.seconds)
+        if self.dead:
+            raise Died
+        match fault:
+            case Fault(kind="full"):
+                raise StoreFull("the disk is full, says the simulation")
+            case Fault(kind="broken"):
+                raise StoreError("the disk is broken, says the simulation")
+            case Fault(kind="before"):
+                self.die(f"before commit {self.commits}")
+        make()
+        if isinstance(fault, Fault) and fault.kind == "after":
+            self.die(f"after commit {self.commits}")
+
+    def calm_down(self) -> None:
+        """Nothing goes wrong from now on."""
+        self._faults.clear()
+
+    # The process
+
+    def die(self, where: str) -> NoReturn:
+        """Be no more: whoever still runs is not heard by anybody."""
+        self.dead = True
+        self.crashes.append(where)
+        for thread in self._threads:
+            thread.cancel()
+        raise Died(where)
+
+    def begin(self) -> None:
+        """A new process."""
+        self.life += 1
+        self.dead = False
+
+    def close(self) -> None:
+        """End the loop, and whoever still waits in it."""
+        for task in asyncio.all_tasks(self.loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined] # it is told of as stuck
+        self.loop.close()
+
+    # Threads
+
+    async def in_thread(
+        self, function: Callable[..., Any], *args: Any, abandon_on_cancel: bool = False, limiter: Any = None, **_: Any
+    ) -> Any:
+        """What `anyio.to_thread.run_sync` does, with the function called in one piece after a while."""
+        await anyio.lowlevel.checkpoint()
+        async with limiter or _Unlimited():
+            with anyio.CancelScope(shield=not abandon_on_cancel):
+                return await self._thread(function, args)
+
+    async def _thread(self, function: Callable[..., Any], args: Any) -> Any:
+        done = self.loop.create_future()
+
+        async def thread() -> None:
+            try:
+                await asyncio.sleep(self.chance.choice(SECONDS_IN_A_THREAD))
+                answer, failure = function(*args), None
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised where the thread is waited for
+                answer, failure = None, error
+            if done.done():
+                return
+            if failure is None:
+                done.set_result(answer)
+            else:
+                done.set_exception(failure)
+
+        task = self.loop.create_task(thread())
+        self._threads.add(task)
+        task.add_done_callback(self._threads.discard)
+        return await done
+
+    def stopwatch(self) -> float:
+        """What `perf_counter` says: now and then something takes long."""
+        self._stopwatch += self.chance.choice((0.0, 0.00001, 0.0001, 0.003, 0.02))
+        return self._stopwatch
+
+
+class _Unlimited:
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+
+class SimulatedWriter:
+    """A host's writer, whose commits the world makes."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def write(self, commit: Callable[[], object]) -> None:
+        """Have a commit made, or not."""
+        with anyio.CancelScope(shield=True):
+            await self._world.commit(commit)
+
+    def close(self) -> None:
+        """There is no thread to end."""
+
+
+class SimulatedRuntime(Runtime):
+    """A runtime in a simulated world."""
+
+    def __init__(self, world: World, path: str, **options: Any) -> None:
+        super().__init__(path, clock=world, durability="relaxed", **options)
+        self._world = world
+
+    def _served(self, store: Store) -> AbstractAsyncContextManager[Host]:
+        return serve(store, self.code, self.clock, self._options, lambda: SimulatedWriter(self._world))
+
+
+@contextmanager
+def installed(world: World) -> Iterator[None]:
+    """Have the runtime ask this world where it would ask the machine."""
+    random.seed(world.chance.random())  # of which backoffs take their jitter
+    with (
+        mock.patch.object(anyio.to_thread, "run_sync", world.in_thread),
+        mock.patch.object(anyio.from_thread, "check_cancelled", return_value=None),
+        mock.patch.object(committer, "perf_counter", world.stopwatch),
+    ):
+        yield
