@@ -9,6 +9,7 @@ import msgspec
 
 from looms.actors.clock import Clock, after
 from looms.actors.threads import Threads
+from looms.actors.watchdog import Handling, Watchdog
 from looms.reducers.effects import Effect, EffectContext
 from looms.reducers.errors import InvalidEvent, LoomsError
 from looms.reducers.events import Event
@@ -32,7 +33,13 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 async def attempt(
-    effect: Effect[Any], request: Any, ctx: EffectContext, code: Registry, clock: Clock, threads: Threads
+    effect: Effect[Any],
+    request: Any,
+    ctx: EffectContext,
+    code: Registry,
+    clock: Clock,
+    threads: Threads,
+    watchdog: Watchdog,
 ) -> Answered | Failed:
     """Run a handler once.
 
@@ -43,6 +50,7 @@ async def attempt(
         code: today's code, which says what may be recorded.
         clock: the time, for the effect's timeout.
         threads: the threads for handlers that are not async.
+        watchdog: is told of each step of one that is.
     """
     out_of_time = False
     scope = anyio.CancelScope()
@@ -60,7 +68,7 @@ async def attempt(
         tasks.start_soon(watch)
         with scope:
             try:
-                answer = await _call(effect, request, ctx, threads)
+                answer = await _call(effect, request, ctx, threads, watchdog)
             except BaseException as error:  # whatever a handler raises is its failure, and is recorded as such
                 if _concerns_the_host(error):
                     raise
@@ -76,12 +84,15 @@ async def attempt(
         return Failed(type(error).__name__, message_of(error), for_good=True)
 
 
-async def _call(effect: Effect[Any], request: Any, ctx: EffectContext, threads: Threads) -> Any:
+async def _call(effect: Effect[Any], request: Any, ctx: EffectContext, threads: Threads, watchdog: Watchdog) -> Any:
     own = effect.requests.apart(request)  # what a handler changes in a list, the next attempt does not get
     arguments = (own, ctx) if effect.takes_context else (own,)
     if effect.is_async:
-        return await effect.function(*arguments)
-    answer = await threads.call(effect.function, *arguments)
+        answer = effect.function(*arguments)
+    else:
+        answer = await threads.call(effect.function, *arguments)
+    if inspect.iscoroutine(answer):
+        return await watchdog.steps(answer, Handling(ctx.run_id, effect.name, ctx.effect_id))
     return await answer if inspect.isawaitable(answer) else answer
 
 

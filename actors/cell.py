@@ -11,7 +11,7 @@ import msgspec
 
 from looms.actors import logs
 from looms.actors.calls import Call
-from looms.reducers.errors import ModuleError, ReducerError
+from looms.reducers.errors import ModuleError, ReducerError, RunSuspended
 from looms.reducers.folded import FoldedRun
 from looms.reducers.items import Item
 from looms.reducers.registry import Registry
@@ -107,14 +107,22 @@ class Cell:
         return self.head.error if self.head.status == "suspended" else None
 
 
-def load_cell(reading: Reading, head: Head, code: Registry) -> Cell:
+def load_cell(reading: Reading, head: Head, code: Registry, *, again: bool = False) -> Cell:
     """Bring a cell back from the store.
+
+    Args:
+        reading: the store.
+        head: the run's head in it.
+        code: today's code.
+        again: fold it, though that did not come to an end the last time.
 
     Raises:
         StoreFormatError: a record is damaged or missing.
     """
     problem: Exception | None
-    if head.definition in code.definitions:
+    if head.unfolded and head.status == "suspended" and not again:
+        problem = RunSuspended(head.error or "bringing it back did not come to an end")
+    elif head.definition in code.definitions:
         try:
             loaded = history.load(reading, head, code)
             warn_of_damage(head, loaded.passed_over)

@@ -15,6 +15,7 @@ from anyio import lowlevel
 
 from looms.actors.group import Group
 from looms.actors.jobs import Job
+from looms.actors.watchdog import Watchdog
 from looms.actors.writer import Writing
 from looms.snapshots.errors import StoreFailed
 from looms.snapshots.store import Store
@@ -33,6 +34,7 @@ class Committer:
         writer: makes what writes to it, for as long as this runs.
         new_group: makes an empty group over the store's last commit.
         next_job: gives the turn of a cell that has work, or None.
+        watchdog: is told which job is being planned.
         took: is told how many seconds a job took to be planned.
         committed: is told of each group that is committed.
         failed: is told of each group that is taken back, of the error, and of the job that was refused, if one was.
@@ -44,6 +46,7 @@ class Committer:
         writer: Callable[[], Writing],
         new_group: Callable[[], Group],
         next_job: Callable[[], Job | None],
+        watchdog: Watchdog,
         took: Callable[[Job, float], None],
         committed: Callable[[Group], None],
         failed: Callable[[Group, Exception, Job | None], None],
@@ -52,6 +55,7 @@ class Committer:
         self._writer = writer
         self._new_group = new_group
         self._next_job = next_job
+        self._watchdog = watchdog
         self._took = took
         self._committed = committed
         self._failed = failed
@@ -149,10 +153,14 @@ class Committer:
     async def _gather(self, group: Group, jobs: list[Job]) -> None:
         """Put what there is into a group, up to a size and a time."""
         began = paused = perf_counter()
+        watchdog = self._watchdog
         while group.records < MOST_RECORDS and (job := self._take()) is not None:
             jobs.append(job)
-            before = perf_counter()
-            job(group)
+            before = watchdog.begin(job)
+            try:
+                job(group)
+            finally:
+                watchdog.what = None
             now = perf_counter()
             self._took(job, now - before)
             if self._alone or now - began > LONGEST:

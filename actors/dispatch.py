@@ -21,6 +21,7 @@ from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
 from looms.actors.group import Group
 from looms.actors.threads import Threads
+from looms.actors.watchdog import Watchdog
 from looms.reducers.effects import Effect, Retry
 from looms.reducers.errors import EffectOver, LoomsError
 from looms.reducers.events import Event
@@ -131,6 +132,7 @@ class Dispatcher:
         post: gives an item to the cell of a run.
         add: has a job put into a group.
         asked: gives the thread and the request of an effect, from the log.
+        watchdog: is told of the steps of handlers that are on the loop.
     """
 
     def __init__(
@@ -140,12 +142,14 @@ class Dispatcher:
         post: Callable[[str, Posted], None],
         add: Callable[[Record], None],
         asked: Callable[[str, EffectKey], tuple[str, Any]],
+        watchdog: Watchdog,
     ) -> None:
         self._code = code
         self._clock = clock
         self._post = post
         self._add = add
         self._asked = asked
+        self._watchdog = watchdog
         self._lanes: dict[str, Lane] = {}
         self._pursued: dict[Place, Pursued] = {}
         self._lacking: set[str] = set()  # of which it was said that today's code lacks them
@@ -267,7 +271,9 @@ class Dispatcher:
             return
         emitter = _Emitter(self, pursued, self._code)
         ctx = Context(pursued, emitter.emit)
-        outcome = await attempt(lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads)
+        outcome = await attempt(
+            lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads, self._watchdog
+        )
         if isinstance(outcome, Answered):
             lane.tell_unnamed(outcome, self._code)
             await self._bring(pursued, EffectAnswer(pursued.key, outcome.letters, position=emitter.emitted))

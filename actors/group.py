@@ -226,7 +226,7 @@ class Group:
 
     def replace(self, cell: Cell) -> Cell:
         """The cell of a run as today's code makes it of what is stored, in place of one that is not busy."""
-        fresh = load_cell(self.reading, cell.head, self.code)
+        fresh = load_cell(self.reading, cell.head, self.code, again=True)
         self._cells.add(fresh)
         return fresh
 

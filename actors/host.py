@@ -33,14 +33,16 @@ from looms.actors.options import Options
 from looms.actors.removals import Removals
 from looms.actors.retention import Retention
 from looms.actors.retiring import Retiring
+from looms.actors.stuck_runs import put_aside
 from looms.actors.thinning import Thinning
 from looms.actors.timers import Timers
+from looms.actors.watchdog import Bringing, Watchdog
 from looms.actors.writer import Writer, Writing
 from looms.reducers.errors import ModuleError
 from looms.reducers.folded import EffectKey
 from looms.reducers.images import asked_at
 from looms.reducers.registry import Registry
-from looms.snapshots import effect_rows, heads, history, inbox, retained, type_rows
+from looms.snapshots import effect_rows, heads, history, inbox, retained, stuck, type_rows
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
@@ -84,10 +86,12 @@ class Host:
         self._ready: OrderedDict[str, list[Posted]] = OrderedDict()
         self._slow: set[str] = set()
         self._to_wake: set[str] = set()
+        former = stuck.read(store.path) if options.serves else None
+        self.watchdog = Watchdog(store.path, options.stuck_after, options.on_stuck, former)
         self.committer = Committer(
-            store, writer, self._new_group, self._next_job, self._took, self._committed, self._failed
+            store, writer, self._new_group, self._next_job, self.watchdog, self._took, self._committed, self._failed
         )
-        self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked)
+        self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked, self.watchdog)
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.asides, self.committer.add)
         self.importing = Importing(code, clock, self.removals)
@@ -107,6 +111,7 @@ class Host:
         """
         if self.options.serves:
             self._report_missing()
+            put_aside(self.store, self.clock.now())
         self.open = True
         self._process, self._thread = os.getpid(), threading.get_ident()
         self._tasks = tasks
@@ -123,6 +128,7 @@ class Host:
     def close(self) -> None:
         """Refuse what was not committed, after the tasks have ended."""
         self.open = False
+        self.watchdog.close()
         closed = self.store.environment.failure or RuntimeClosed(
             f"the runtime on {self.store.path} was closed before this was committed"
         )
@@ -188,7 +194,8 @@ class Host:
             head = heads.find(view, run_id)
             if head is None:
                 raise unknown(run_id)
-            cell = load_cell(view, head, self.code)
+            with self.watchdog.over(Bringing(run_id)):
+                cell = load_cell(view, head, self.code)
         self.cells.add(cell)
         self.cells.trim()
         return cell
@@ -211,6 +218,8 @@ class Host:
                 self._slow.add(job.run_id)
             elif self._slow:
                 self._slow.discard(job.run_id)
+        if seconds > self.watchdog.limit:
+            self.watchdog.took(job, seconds)
 
     def _new_group(self) -> Group:
         return Group(

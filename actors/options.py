@@ -1,10 +1,14 @@
 """What a host may be told."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from looms.actors.retention import Retention
 from looms.reducers.errors import InvalidInput
+from looms.reducers.moments import is_seconds
 from looms.reducers.plan import Limits
+from looms.snapshots.stuck import Stuck
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -18,6 +22,8 @@ class Options(msgspec.Struct, frozen=True):
         retention: how long runs are kept that are over; None: for ever.
         drives: run effects and fire timers; else they are left for the host that comes next.
         serves: let runs go on, and serve other processes; else only what this process asks for is done.
+        stuck_after: seconds after which it is told that code on the loop does not return; None: never.
+        on_stuck: is told of it too, in the thread of the watchdog.
         strict: refuse to open a store with runs whose definition is missing.
     """
 
@@ -26,6 +32,8 @@ class Options(msgspec.Struct, frozen=True):
     max_mailbox: int = 1_024
     max_turn_records: int = 10_000
     strict: bool = False
+    stuck_after: float | None = 1.0
+    on_stuck: Callable[[Stuck], None] | None = None
     retention: Retention | None = None
     drives: bool = True
     serves: bool = True
@@ -35,6 +43,10 @@ class Options(msgspec.Struct, frozen=True):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise InvalidInput(f"{name}={value!r}; give a whole number from 1")
+        if self.stuck_after is not None and not (is_seconds(self.stuck_after) and self.stuck_after > 0):
+            raise InvalidInput(f"stuck_after={self.stuck_after!r}; give a number of seconds above 0, or None")
+        if self.on_stuck is not None and not callable(self.on_stuck):
+            raise InvalidInput(f"on_stuck={self.on_stuck!r}; give a function of a looms.Stuck, or None")
         if not isinstance(self.retention, Retention | None):
             raise InvalidInput(f"retention={self.retention!r}; give a looms.Retention(...)")
 

@@ -98,7 +98,9 @@ def resume(group: Group, cell: Cell) -> None:
             return
     if cell.head.status == "suspended":
         before = group.touch(cell)
-        cell.head = msgspec.structs.replace(before, status=cell.run.status, error=None, updated_at=group.now)
+        cell.head = msgspec.structs.replace(
+            before, status=cell.run.status, error=None, updated_at=group.now, unfolded=False
+        )
         heads.put(group.batch, before, cell.head)
     cell.unread = True
     take_messages(group, cell, [])

@@ -91,6 +91,7 @@ from looms.snapshots.errors import (
     StoreNotFound,
 )
 from looms.snapshots.sizes import Sizes, TableSize
+from looms.snapshots.stuck import Stuck
 from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary, Snapshot, Turn
 from looms.sync import open as open
 from looms.sync import open_reader
@@ -180,6 +181,7 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreNotFound",
+    "Stuck",
     "SyncReader",
     "SyncRun",
     "SyncRunReading",

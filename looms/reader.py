@@ -17,7 +17,9 @@ from looms.reducers.givens import items
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.run_reading import RunReading
+from looms.snapshots import stuck
 from looms.snapshots.environment import Environment
+from looms.snapshots.stuck import Stuck
 from looms.store_reading import StoreReading
 
 LOOK = 1.0  # seconds between looks for a host
@@ -72,6 +74,15 @@ class Reader(StoreReading):
             InvalidInput: no run could have that id.
         """
         return RunReading(self, run_id)
+
+    async def stuck(self) -> Stuck | None:
+        """What the store's host is stuck in at present: a reducer that does not return, and where it is.
+
+        Returns:
+            None when the host goes on, or when there is none.
+        """
+        self.view().close()
+        return stuck.now(self.path)
 
     @property
     def code(self) -> Registry | None:

@@ -55,7 +55,8 @@ class RunReading(Generic[S]):
             head = self._head(reading)
             code = self._source.code
             lost = code is not None and head.definition not in code.definitions
-            run = load(reading, head, None if lost else code)
+            endless = head.unfolded and head.status == "suspended"
+            run = load(reading, head, None if lost or endless else code)
         suspended = head.error if head.status == "suspended" else None
         if lost and code is not None and run.end is None:
             suspended = str(missing(head.definition, code))

@@ -32,6 +32,7 @@ from looms.reducers.state import State
 from looms.run import Run
 from looms.snapshots.environment import Durability, Environment, checked_map_size
 from looms.snapshots.store import Store
+from looms.snapshots.stuck import Stuck
 from looms.store_reading import StoreReading
 from looms.summaries import Imported, Pruned
 
@@ -59,6 +60,9 @@ class Runtime(StoreReading):
         map_size: bytes that the store may grow to; 1 TiB without, where addresses allow it.
         strict: refuse to open a store with runs whose definition is missing; else those are suspended.
         retention: how long runs are kept that are over; for ever without.
+        stuck_after: seconds after which the log is told that a reducer, or another piece of code on the event loop,
+            does not return, and which; None: never.
+        on_stuck: is told the same, as often, in a thread of its own.
 
     Raises:
         ModuleError: the modules do not fit together.
@@ -79,12 +83,16 @@ class Runtime(StoreReading):
         map_size: int | None = None,
         strict: bool = False,
         retention: Retention | None = None,
+        stuck_after: float | None = 1.0,
+        on_stuck: Callable[[Stuck], None] | None = None,
     ) -> None:
         if clock is not None and not all(callable(getattr(clock, name, None)) for name in ("now", "sleep_until")):
             refused("clock", clock, "a looms.Clock: something with now() and sleep_until(at)")
         super().__init__(path, clock or SystemClock())
         self._code = Registry(modules)
-        self._options = Options(snapshot_every, max_resident, max_mailbox, max_turn_records, strict, retention)
+        self._options = Options(
+            snapshot_every, max_resident, max_mailbox, max_turn_records, strict, stuck_after, on_stuck, retention
+        )
         if durability not in ("commit", "relaxed"):
             raise InvalidInput(f"durability={durability!r}; give 'commit' or 'relaxed'")
         checked_map_size(map_size)

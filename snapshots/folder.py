@@ -19,7 +19,7 @@ NEW = "new"  # where the data file is made
 
 # What a creation that died half-way leaves behind; our own lock is there first.
 _HARMLESS = {"lock", NEW}
-_OF_A_STORE = {LOCK, "doorbell"}  # what is there only where there was a data file
+_OF_A_STORE = {LOCK, "doorbell", "stuck"}  # what is there only where there was a data file
 
 
 class Found(Enum):

@@ -104,17 +104,24 @@ def is_ours(folder: str) -> bool:
 
 def has_host(folder: str) -> bool:
     """Return whether a host serves the store in `folder`, in whatever process."""
+    return holder(folder) is not None
+
+
+def holder(folder: str) -> Signed | None:
+    """Return who has the store in `folder`, as far as he has said; None when nobody has it."""
     try:
         with ExitStack() as stack:
             there = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             stack.callback(os.close, there)
-            if not _flock_folder(there, fcntl.LOCK_SH):  # a host that begins right now tries again
-                return True
-            fd = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_CLOEXEC)
+            free = _flock_folder(there, fcntl.LOCK_SH)  # a host that begins right now tries again
+            try:
+                fd = os.open(os.path.join(folder, NAME), os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return None if free else Signed(None, None)
             stack.callback(os.close, fd)
-            return not _flock(fd, fcntl.LOCK_SH)
+            return None if free and _flock(fd, fcntl.LOCK_SH) else _signed(fd)
     except FileNotFoundError:
-        return False
+        return None
     except OSError as error:
         raise translated(error, folder, "looking for a host") from error
 

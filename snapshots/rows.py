@@ -58,7 +58,8 @@ class Head(Row, frozen=True):
     `seq` is the last record's, 0 before the first. `tail` tells where the most recent records are; where older
     ones are is in the table `extents`. `status` is one of `looms.snapshots.heads.STATUSES`. Times are milliseconds.
     `again`: a run of this id was removed before it began, so the ids of its effects end in its number.
-    `forks` tells where its past is from, when that is another run's.
+    `forks` tells where its past is from, when that is another run's. `unfolded`: it is suspended because bringing it
+    back did not come to an end, so nobody tries that before it is resumed.
     """
 
     number: Number
@@ -72,6 +73,7 @@ class Head(Row, frozen=True):
     tail: tuple[Extent, ...] = ()
     again: bool = False
     forks: Forks = ()
+    unfolded: bool = False
 
 
 class SnapshotInfo(Row, frozen=True):

@@ -11,6 +11,7 @@ from looms.commands.moments import age
 from looms.commands.plain import plain
 from looms.commands.runs import BATCH, batches
 from looms.commands.session import Session
+from looms.commands.stuck_view import tell_stuck
 from looms.commands.styles import ASKED, STATUS
 from looms.commands.tables import Rows
 from looms.commands.texts import named, printable, word
@@ -45,6 +46,7 @@ async def effects(
                     session.out.note(
                         f"{named(one.effect_id)} is damaged: {printable(one.damage)}. looms check tells more"
                     )
+    tell_stuck(session.out, session.store)
     if not shown:
         session.out.show("No effects are outstanding." if run is None else "It has no effects outstanding.")
 

@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Annotated
 
@@ -10,14 +11,15 @@ import anyio
 import msgspec
 import typer
 
-from looms import Retention, Runtime
+from looms import Retention, Runtime, Stuck
 from looms.commands.collector import collect_seldom
 from looms.commands.moments import length
 from looms.commands.session import Session
-from looms.commands.settings import retention_of
+from looms.commands.settings import retention_of, seconds
 from looms.commands.texts import printable
 
 MOST = 1_000  # runs of a status that are counted when a store is opened
+STUCK = 70  # the exit code of one that was stuck: an error in software, as sysexits.h has it
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -27,19 +29,41 @@ async def host(
         str | None,
         typer.Option(metavar="AGES", help="Delete what is older: finished=90d,failed=forever,snapshots=30d."),
     ] = None,
+    exit_when_stuck: Annotated[
+        str | None,
+        typer.Option(metavar="AGE", help="End this process when a reducer does not return for so long: 30s."),
+    ] = None,
 ) -> None:
     """Run the host of the store until it gets SIGINT (Ctrl-C) or SIGTERM."""
     store, modules, settings = session.store, session.needs_app(), session.settings
     kept = retention_of(retention) if retention else settings.retention
     with ExitStack() as catching:
         received = catching.enter_context(anyio.open_signal_receiver(*SIGNALS))
-        async with Runtime(store, modules=modules, map_size=settings.map_size, retention=kept) as runtime:
+        runtime = Runtime(
+            store, modules=modules, map_size=settings.map_size, retention=kept, on_stuck=_ender(exit_when_stuck)
+        )
+        async with runtime:
             await _opened(session, runtime, kept)
             collect_seldom()
             number = await anext(aiter(received))
             _tell(session, "stopping", f"stopping, on {signal.Signals(number).name}")
             catching.close()  # a second Ctrl-C ends a shutdown that hangs
     _tell(session, "stopped", "stopped; all that was committed is on disk, and all that waits goes on waiting")
+
+
+def _ender(exit_when_stuck: str | None) -> Callable[[Stuck], None] | None:
+    """What ends this process when it is stuck for so long, as a kill would: no code of it can be made to return."""
+    if exit_when_stuck is None:
+        return None
+    most = seconds(exit_when_stuck, "--exit-when-stuck")
+
+    def end(found: Stuck) -> None:
+        if found.seconds >= most:
+            message = f"looms host ends: {found.what} does not return ({found.seconds:.0f} s)\n"
+            os.write(2, message.encode(errors="backslashreplace"))
+            os._exit(STUCK)
+
+    return end
 
 
 async def _opened(session: Session, runtime: Runtime, kept: Retention | None) -> None:

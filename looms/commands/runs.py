@@ -11,6 +11,7 @@ from looms.commands.arguments import StatusOption
 from looms.commands.moments import age
 from looms.commands.plain import plain
 from looms.commands.session import Session
+from looms.commands.stuck_view import tell_stuck
 from looms.commands.styles import STATUS
 from looms.commands.tables import Rows
 from looms.commands.texts import named, printable, word
@@ -48,6 +49,7 @@ async def runs(
             shown += len(batch)
         with reader.view() as view:
             names = heads.definition_names(view)
+    tell_stuck(session.out, session.store)
     for name in sorted(lost - known):
         session.out.note(
             f"{printable(name)} is not in {printable(session.settings.app or '')}: with that code its runs "

@@ -1,8 +1,8 @@
 """What every command has: the options that all commands share, its output, the store and the application."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, closing, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, nullcontext
 from functools import cached_property, partial
 from json import JSONDecoder
 from pathlib import Path
@@ -13,12 +13,14 @@ import msgspec
 import typer
 
 from looms import Reader
+from looms.actors.background import background
 from looms.commands.application import load
 from looms.commands.failures import guarded
 from looms.commands.fatal import told_of_damage
 from looms.commands.logs import log_to_stderr
 from looms.commands.output import Output, claim_stdout
 from looms.commands.settings import Settings, UsageError
+from looms.commands.stuck_view import tell_when_stuck
 from looms.driving import Driver, driver
 from looms.listing import unknown_definition
 from looms.reducers.modules import Module
@@ -181,8 +183,11 @@ class Session:
         if problem is not None:
             raise UsageError(f"--definition {problem}")
 
-    def driver(self, *, new: bool = False, tends: bool = False) -> AbstractAsyncContextManager[Driver]:
+    @asynccontextmanager
+    async def driver(self, *, new: bool = False, tends: bool = False) -> AsyncIterator[Driver]:
         """The store, for driving its runs: through the running host, or as the host for a moment.
+
+        Who waits for a host that is stuck is told so.
 
         Args:
             new: whether it may be one that is not there yet.
@@ -193,7 +198,10 @@ class Session:
         """
         if new and not self.store.exists():
             self.out.note(f"{self.store} is a new store")
-        return driver(self.store, self.modules, create=new, tends=tends, map_size=self.settings.map_size)
+        asked = driver(self.store, self.modules, create=new, tends=tends, map_size=self.settings.map_size)
+        async with asked as driving, background() as tasks:
+            tasks.start_soon(tell_when_stuck, self.out, self.store)
+            yield driving
 
     @contextmanager
     def mapped(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from looms.care.stats import stats as measure
 from looms.commands.moments import size
 from looms.commands.progress import Bar
 from looms.commands.session import Session
+from looms.commands.stuck_view import tell_stuck
 from looms.commands.styles import QUIET, STATUS, title
 from looms.commands.tables import Gauge, Rows
 from looms.commands.texts import word
@@ -50,6 +51,7 @@ async def stats(
         session.out.line(plain_stats(found))
     else:
         session.out.show(*counts_view(found))
+        tell_stuck(session.out, path)
 
 
 def plain_stats(found: Stats) -> dict[str, Any]:

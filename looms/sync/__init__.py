@@ -5,7 +5,7 @@ Nothing is done twice here: each method hands its call to the one of the same na
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from looms.actors.clock import Clock
 from looms.actors.retention import Retention
@@ -13,6 +13,7 @@ from looms.reader import Reader
 from looms.reducers.modules import Module
 from looms.runtime import Runtime
 from looms.snapshots.environment import Durability
+from looms.snapshots.stuck import Stuck
 from looms.sync.loop import Backend, Loop
 from looms.sync.reader import SyncReader
 from looms.sync.runtime import SyncRuntime
@@ -31,6 +32,8 @@ def open(
     map_size: int | None = None,
     strict: bool = False,
     retention: Retention | None = None,
+    stuck_after: float | None = 1.0,
+    on_stuck: Callable[[Stuck], None] | None = None,
     backend: Backend = "asyncio",
 ) -> SyncRuntime:
     """Open a store and serve it, for code without an event loop::
@@ -53,6 +56,8 @@ def open(
         map_size: see ``Runtime``.
         strict: see ``Runtime``.
         retention: see ``Runtime``.
+        stuck_after: see ``Runtime``.
+        on_stuck: see ``Runtime``.
         backend: the event loop that async handlers run on: ``"asyncio"`` or ``"trio"``.
 
     Raises:
@@ -70,6 +75,8 @@ def open(
         map_size=map_size,
         strict=strict,
         retention=retention,
+        stuck_after=stuck_after,
+        on_stuck=on_stuck,
     )
     return SyncRuntime(runtime, Loop(runtime, f"the runtime on {runtime.path}", backend))
 
