@@ -214,6 +214,11 @@ class Dispatcher:
         """How many handlers are in threads, and waited for."""
         return sum(lane.threads.waited_for for lane in self._lanes.values())
 
+    @property
+    def abandoned(self) -> dict[str, int]:
+        """How many handlers are in threads that were given up and do not end, by the effect's name."""
+        return {name: lane.threads.abandoned for name, lane in self._lanes.items() if lane.threads.abandoned}
+
     def _start(self, task: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
         if self._tasks is not None:
             self._tasks.start_soon(task, *args)
@@ -260,7 +265,7 @@ class Dispatcher:
             await self._give_up(pursued, row.error or "", row.message or "")
             return
         begun = msgspec.structs.replace(
-            row, attempts=row.attempts + 1, first_at=row.first_at or now, due=None, running=True
+            row, attempts=row.attempts + 1, first_at=row.first_at or now, due=None, running=True, since=now
         )
         if not await self._write(pursued, begun):
             return
@@ -296,7 +301,9 @@ class Dispatcher:
             error=f"{outcome.error}: {outcome.message}",
             again_in=delay,
         )
-        failed = msgspec.structs.replace(row, due=due, running=False, error=outcome.error, message=outcome.message)
+        failed = msgspec.structs.replace(
+            row, due=due, running=False, since=None, error=outcome.error, message=outcome.message
+        )
         await self._write(pursued, failed)
 
     async def _give_up(self, pursued: Pursued, error: str, message: str, emitted: int = 0) -> None:
@@ -339,7 +346,7 @@ def interrupted(row: EffectRow) -> EffectRow:
     if not row.running:
         return row
     return msgspec.structs.replace(
-        row, running=False, error="Interrupted", message="the process ended during the attempt"
+        row, running=False, since=None, error="Interrupted", message="the process ended during the attempt"
     )
 
 

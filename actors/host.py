@@ -129,6 +129,9 @@ class Host:
         """Refuse what was not committed, after the tasks have ended."""
         self.open = False
         self.watchdog.close()
+        for effect, count in self.dispatcher.abandoned.items():
+            why = "a thread cannot be stopped; Python waits for it at the end of the process"
+            logs.warning("handlers still run", effect=effect, handlers=count, reason=why)
         closed = self.store.environment.failure or RuntimeClosed(
             f"the runtime on {self.store.path} was closed before this was committed"
         )

@@ -27,6 +27,7 @@ class OutstandingEffect(msgspec.Struct, frozen=True):
         first_at: when the first attempt began; None when none did.
         due: when the next attempt is due; None when that is as soon as there is a host and a slot.
         error, message: of the last attempt that failed: the exception's class, and what it said.
+        since: when the attempt began that is running.
         damage: why its row, or what is known of its run, cannot be read; then the rest is empty as far as it is not
             known.
     """
@@ -42,6 +43,7 @@ class OutstandingEffect(msgspec.Struct, frozen=True):
     error: str | None
     message: str | None
     damage: str | None = None
+    since: int | None = None
 
 
 def list_effects(source: Source, run_id: str | None) -> AsyncIterator[OutstandingEffect]:
@@ -89,4 +91,5 @@ def _outstanding(head: Head, key: EffectKey, row: EffectRow | StoreFormatError) 
         row.error,
         row.message,
         damage,
+        row.since,
     )

@@ -109,7 +109,10 @@ class TypeRow(Row, frozen=True):
 
 
 class EffectRow(Row, frozen=True):
-    """An outstanding effect: which, and how far its attempts are. Times are milliseconds."""
+    """An outstanding effect: which, and how far its attempts are. Times are milliseconds.
+
+    `since`: when the attempt began that is running.
+    """
 
     effect: str
     attempts: int = 0
@@ -119,6 +122,7 @@ class EffectRow(Row, frozen=True):
     error: str | None = None
     message: str | None = None
     held: bool = False
+    since: int | None = None
 
 
 class Turn(Row, frozen=True):

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from looms import OutstandingEffect
-from looms.commands.moments import age
+from looms.commands.moments import age, length
 from looms.commands.plain import plain
 from looms.commands.runs import BATCH, batches
 from looms.commands.session import Session
@@ -73,4 +73,6 @@ def _next(one: OutstandingEffect, now: int, hosted: bool) -> Text:
         return Text(age(one.due, now))
     if not hosted:
         return Text("when a host runs")
-    return Text("running", ASKED) if one.running else Text("now")
+    if not one.running:
+        return Text("now")
+    return Text("running" if one.since is None else f"running for {length(max(now - one.since, 0))}", ASKED)

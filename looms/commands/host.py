@@ -19,6 +19,7 @@ from looms.commands.settings import retention_of, seconds
 from looms.commands.texts import printable
 
 MOST = 1_000  # runs of a status that are counted when a store is opened
+LET_END = 5.0  # seconds that handlers in threads have to end by themselves, when all else is closed
 STUCK = 70  # the exit code of one that was stuck: an error in software, as sysexits.h has it
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -43,12 +44,23 @@ async def host(
             store, modules=modules, map_size=settings.map_size, retention=kept, on_stuck=_ender(exit_when_stuck)
         )
         async with runtime:
+            dispatcher = runtime.host.dispatcher
             await _opened(session, runtime, kept)
             collect_seldom()
             number = await anext(aiter(received))
             _tell(session, "stopping", f"stopping, on {signal.Signals(number).name}")
             catching.close()  # a second Ctrl-C ends a shutdown that hangs
-    _tell(session, "stopped", "stopped; all that was committed is on disk, and all that waits goes on waiting")
+        with anyio.move_on_after(LET_END):
+            while dispatcher.abandoned:  # noqa: ASYNC110 - threads tell nobody that they are done
+                await anyio.sleep(0.05)
+    left, more = dispatcher.abandoned, ""
+    if left:
+        handlers = ", ".join(f"{count} of {printable(name)}" for name, count in left.items())
+        more = f"; handlers that do not end are left behind: {handlers}"
+    text = f"stopped; all that was committed is on disk, and all that waits goes on waiting{more}"
+    _tell(session, "stopped", text, **({"left": left} if left else {}))
+    if left:
+        os._exit(0)  # Python would wait for their threads, perhaps for ever
 
 
 def _ender(exit_when_stuck: str | None) -> Callable[[Stuck], None] | None:

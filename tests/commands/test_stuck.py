@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from looms.snapshots import stuck
-from tests.commands.command import lines, run, started
+from tests.commands.command import LIMIT, lines, run, started
 
 APP = ("--app", "spinning:modules")
 SPIN = ("signal", "s 1", "wheels.turned", "--payload", '{"spins": true}')
@@ -68,3 +68,21 @@ def test_a_host_that_is_stuck_is_told_of_everywhere_and_ends_where_that_is_wante
     assert "as 1 before it" in plain["error"]
     assert run("--store", store, *APP, "resume", "s 1").returncode == 0
     assert lines("--store", store, "show", "s 1")[0]["status"] == "waiting"
+
+
+@pytest.mark.long
+def test_a_host_ends_though_a_handler_blocks_its_thread(tmp_path: Path) -> None:
+    store = tmp_path / "hanging.looms"
+    calling = ("--store", store, "--app", "hanging:modules")
+    assert run(*calling, "start", "calls.caller", "--run-id", "c").returncode == 0
+    with started(*calling, "host", "--json") as host:
+        assert host.stdout is not None
+        assert json.loads(host.stdout.readline())["event"] == "opened"
+        while not lines("--store", store, "effects")[0]["running"]:
+            pass
+        assert "running for" in run("--store", store, "effects").stdout
+        host.terminate()
+        stdout, stderr = host.communicate(timeout=LIMIT)
+    assert host.returncode == 0, stderr
+    assert json.loads(stdout.splitlines()[-1])["left"] == {"calls.call": 1}
+    assert lines("--store", store, "effects")[0]["attempts"] == 1
