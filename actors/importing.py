@@ -363,5 +363,5 @@ def _take_kept(group: Group, run_id: str) -> None:
 
 
 def _row(told: EffectLine) -> EffectRow:
-    fields = {name: getattr(told, name) for name in EffectRow.__struct_fields__}
+    fields = {name: getattr(told, name) for name in EffectLine.__struct_fields__ if name in EffectRow.__struct_fields__}
     return interrupted(EffectRow(**fields))

@@ -40,7 +40,7 @@ from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.formats import library
 from looms.snapshots.packing import u64
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import Head
+from looms.snapshots.rows import EffectRow, Head
 from looms.snapshots.tables import KEYS, RETAINED, Table, decoded
 from looms.snapshots.view import View
 from looms.source import Source
@@ -258,7 +258,8 @@ def _beginning(view: Reading, head: Head) -> list[bytes]:
         )
     ]
     for (_, seq, index), row in effects:
-        lines.append(line(EffectLine(seq, index, **msgspec.structs.asdict(row))))
+        told = {name: getattr(row, name) for name in EffectRow.__struct_fields__ if name != "since"}
+        lines.append(line(EffectLine(seq, index, **told)))  # since when it runs here is nothing to those who import it
     last = 0
     while messages := inbox.page(view, head.number, last):
         lines += [line(MessageLine(msgspec.Raw(as_json(_portable(view, head, data))))) for _, data in messages]
