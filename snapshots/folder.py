@@ -122,8 +122,8 @@ def require_ours(environment: lmdb.Environment, path: str) -> None:
     with environment.begin() as txn:
         if txn.stat()["entries"] and txn.get(b"meta") is None:
             raise StoreFormatError(
-                f"{path}: an LMDB environment of another program: it has tables, and no table 'meta'. "
-                "Nothing was changed; give another path."
+                f"{path}: an LMDB environment of another program, or a store that was copied while it was written: it "
+                "has tables, and no table 'meta'. Nothing was changed; give another path, or restore a backup."
             )
 
 

@@ -63,7 +63,7 @@ def placed(disk: Path) -> Place:
 def full_for_a_while(telling: Teller, disk: Path) -> None:
     """The disk is filled twice while a host is at work, and emptied again: it goes on by itself, and loses nothing."""
     place = placed(disk)
-    pid = telling.begin(place, "while full", rounds=MANY, large=500, pauses=0.001)
+    pid = telling.begin(place, "while full", rounds=MANY, large=500, pauses=0)
     assert telling.open()
     ballast: Ballast | None = None
     fillings, well, refused = 0, 0, 0
@@ -75,13 +75,13 @@ def full_for_a_while(telling: Teller, disk: Path) -> None:
         else:
             place.acknowledged.append(one)
             well += 1
-        if ballast is not None and refused >= 20:
+        if ballast is not None and refused >= 10:
             ballast.gone()
             ballast, refused, well = None, 0, 0
-        elif ballast is None and well >= 20 and fillings == 2:
+        elif ballast is None and well >= 10 and fillings == 2:
             os.kill(pid, 9)
             fillings += 1
-        elif ballast is None and well >= 20 and fillings < 2:
+        elif ballast is None and well >= 10 and fillings < 2:
             ballast, fillings = Ballast(disk), fillings + 1
     assert telling.code == -9
     place.check(place.acknowledged)

@@ -23,6 +23,7 @@ def test_each_call_is_on_the_disk_before_it_returns(store: Path, loop: str) -> N
     assert all(one.commits for one in said), said
 
 
+@pytest.mark.long
 def test_so_it_is_without_await_and_so_are_the_names_of_a_new_store(store: Path) -> None:
     said = told(store, "sync")
     assert len(said) == 3

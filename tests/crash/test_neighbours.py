@@ -53,6 +53,7 @@ def test_readers_that_died_pin_no_pages_of_a_host_that_goes_on(store: Path) -> N
         assert opened.environment.readers() == []
 
 
+@pytest.mark.long
 def test_a_reader_that_is_stuck_costs_what_is_written_meanwhile_until_it_ends(store: Path) -> None:
     """It finds its pages: nobody can take them away. So the file grows, up to its map_size at most."""
     with Store(store) as opened:
