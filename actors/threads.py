@@ -1,5 +1,6 @@
 """Handlers that are not async run in threads, which cannot be stopped: whoever gives one up must know when it ends."""
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -29,8 +30,12 @@ class Threads:
         self._ended = ended
 
     async def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a function returns in a thread. When this is cancelled the function goes on, as an abandoned one."""
-        given_up = finished = False
+        """What a function returns in a thread. When this is cancelled the function goes on, as an abandoned one.
+
+        One that had not begun by then never does: it is no abandoned one, for nobody would be told of its end.
+        """
+        given_up = begun = finished = False
+        deciding = threading.Lock()
         on_loop = caller()
 
         def finish() -> None:
@@ -40,7 +45,12 @@ class Threads:
                 self.abandoned -= 1
                 self._ended()
 
-        def run() -> tuple[Any]:
+        def run() -> tuple[Any] | None:
+            nonlocal begun
+            with deciding:
+                if given_up:
+                    return None
+                begun = True
             try:
                 return (
                     function(*args),
@@ -51,10 +61,11 @@ class Threads:
 
         self.waited_for += 1
         try:
-            (answer,) = await anyio.to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
-            return answer
+            answer = await anyio.to_thread.run_sync(run, limiter=self._limiter, abandon_on_cancel=True)
+            return None if answer is None else answer[0]
         finally:
             self.waited_for -= 1
-            if not finished:
-                given_up = True
-                self.abandoned += 1
+            with deciding:
+                given_up = not finished
+                if begun and given_up:
+                    self.abandoned += 1
