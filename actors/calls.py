@@ -24,6 +24,7 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
         size: the bytes that it brings.
         value, error: the answer.
         waited_for: by whom it is.
+        unheard: nobody waits for the answer any more.
     """
 
     request: bytes | None = None
@@ -34,6 +35,7 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
     value: Any = None
     error: BaseException | None = None
     waited_for: Once | None = None
+    unheard: bool = False
 
     def counted(self, inflow: Inflow, size: int) -> None:
         """Have it counted from now until it is answered."""
@@ -47,7 +49,7 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
 
     def refuse(self, error: BaseException) -> None:
         """Answer it with an error."""
-        self.error = error
+        self.error = None if self.unheard else error
         self._is_answered()
 
     def _is_answered(self) -> None:
@@ -63,22 +65,33 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
         Raises:
             BaseException: what it was refused with.
         """
-        if self.answered:
-            await lowlevel.checkpoint()
-        else:
-            await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
-            self.waited_for = waited_for = once()
-            await waited_for
+        try:
+            if self.answered:
+                await lowlevel.checkpoint()
+            else:
+                await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
+                self.waited_for = waited_for = once()
+                await waited_for
+        except BaseException:
+            self.unheard, self.error = True, None
+            raise
         return self.get()
 
     def get(self) -> T:
-        """The answer, which is there.
+        """The answer, which is there. An error is given once.
+
+        Kept here it would be kept for ever: by its traceback it holds the frames of whoever asked, and so this call,
+        and the collector of cycles does not look at calls.
 
         Raises:
             BaseException: what it was refused with.
         """
-        if self.error is not None:
-            raise self.error
+        error, self.error = self.error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
         return self.value  # type: ignore[no-any-return]
 
 

@@ -98,6 +98,14 @@ class Cell:
         return isinstance(self.problem, ModuleError)
 
     @property
+    def unfoldable(self) -> ReducerError | None:
+        """The error of today's code on its past, for one more who asks.
+
+        It is the same error for all, and would hold the frames of all to whom it was ever raised.
+        """
+        return self.problem.with_traceback(None) if isinstance(self.problem, ReducerError) else None
+
+    @property
     def suspended(self) -> str | None:
         """Why it takes nothing until somebody does something about it, or None."""
         if self.run.end is not None:

@@ -177,6 +177,7 @@ class Committer:
                     await lowlevel.checkpoint()
                 for answer in group.answers[first : first + ANSWERS]:
                     answer.give()
+            group.answers.clear()  # an error holds the frames that it went through, and so this group
 
     def _try_apart(self, jobs: list[Job], error: Exception) -> Job | None:
         """A group failed: of several jobs each is tried by itself; a single one is refused, and returned."""

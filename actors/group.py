@@ -258,3 +258,4 @@ class Group:
                 self._cells.drop(cell.head.run_id)
         for cell in self._looked:
             cell.unread, cell.skipped = True, 0
+        self.answers.clear()

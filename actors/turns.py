@@ -257,8 +257,8 @@ def _put_by(group: Group, cell: Cell, posted: list[Posted]) -> None:
 
 def refusal(cell: Cell) -> LoomsError:
     """Why a suspended run takes nothing from a caller."""
-    if isinstance(cell.problem, ReducerError):
-        return cell.problem
+    if (error := cell.unfoldable) is not None:
+        return error
     return RunSuspended(
         f"run {cell.run.run_id} is suspended: {cell.suspended}. It takes no signals until it is resumed"
     )

@@ -9,7 +9,7 @@ from anyio import lowlevel
 from looms.actors.cell import Cell
 from looms.actors.errors import RunCancelled, RunFailed
 from looms.actors.service import Receipt, Service
-from looms.reducers.errors import ReducerError, RunSuspended
+from looms.reducers.errors import RunSuspended
 from looms.reducers.events import Event
 from looms.reducers.givens import refused
 from looms.reducers.moments import is_seconds
@@ -187,8 +187,8 @@ class Run(RunReading[S], Generic[S, O]):
         """
         await lowlevel.checkpoint()
         cell = await self._served.host.settled(self.id)
-        if isinstance(cell.problem, ReducerError):
-            raise cell.problem
+        if (error := cell.unfoldable) is not None:
+            raise error
         return cell
 
     def _service(self) -> Service:

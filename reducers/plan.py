@@ -70,8 +70,11 @@ class Stuck(msgspec.Struct, frozen=True):
 Outcome: TypeAlias = Accepted | Duplicate | Refused | Ignored | Undelivered | Deferred | Stuck
 
 
-class Turn(msgspec.Struct, frozen=True, gc=False):
-    """What a turn recorded, and what became of each item."""
+class Turn(msgspec.Struct, frozen=True):
+    """What a turn recorded, and what became of each item.
+
+    The collector of cycles sees it: an error among the outcomes holds the frames that it went through, and so this too.
+    """
 
     entries: list[Entry]
     outcomes: list[Outcome]
