@@ -61,6 +61,7 @@ class Committer:
         self._failed = failed
         self._jobs: deque[Job] = deque()
         self._alone = 0  # how many of the next jobs are to be committed each by itself
+        self._began: float | None = None  # when the present group got its first job
         self._work = anyio.Event()
         self._idle = anyio.Event()
         self._idle.set()
@@ -80,6 +81,10 @@ class Committer:
     def idle(self) -> bool:
         """Whether there is nothing to do."""
         return self._idle.is_set()
+
+    def gathered_for(self) -> float:
+        """How many seconds the present group has been put together for; 0 while there is nothing in it."""
+        return 0.0 if self._began is None else perf_counter() - self._began
 
     async def until_idle(self) -> None:
         """Return when there is nothing to do."""
@@ -153,6 +158,7 @@ class Committer:
     async def _gather(self, group: Group, jobs: list[Job]) -> None:
         """Put what there is into a group, up to a size and a time."""
         began = paused = perf_counter()
+        self._began = None
         watchdog = self._watchdog
         while group.records < MOST_RECORDS and (job := self._take()) is not None:
             jobs.append(job)
@@ -161,6 +167,7 @@ class Committer:
                 job(group)
             finally:
                 watchdog.what = None
+            self._began = began
             now = perf_counter()
             self._took(job, now - before)
             if self._alone or now - began > LONGEST:

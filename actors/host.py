@@ -9,7 +9,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 
@@ -49,7 +49,12 @@ from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds until an inbox is looked at again whose turn could not be committed
 MOST_ITEMS = 32  # that a cell takes in one turn; then it is others' turn
+LONGEST_DUE = 0.015  # seconds that a group is put together for, when only timers are left
 SLOW = 0.002  # seconds: a cell whose turn takes longer takes one item in the next
+
+
+Waiting: TypeAlias = "OrderedDict[str, list[Posted]]"
+"""What was posted, by the id of the run that it is for, first come, first served."""
 
 
 class Host:
@@ -83,7 +88,9 @@ class Host:
             self._memory = Memory(keeps=bool(retained.page(view, limit=1)))
             with _left_out_if_damaged():  # what is left out is noted anew, with the next record of its type
                 self._memory.types = type_rows.load(view)
-        self._ready: OrderedDict[str, list[Posted]] = OrderedDict()
+        self._ready: Waiting = OrderedDict()
+        self._due: Waiting = OrderedDict()  # timers apart: thousands may be due at once, and callers come between
+        self._due_next = False
         self._slow: set[str] = set()
         self._to_wake: set[str] = set()
         former = stuck.read(store.path) if options.serves else None
@@ -143,9 +150,10 @@ class Host:
 
     def post(self, run_id: str, posted: Posted) -> None:
         """Give an item to the cell of a run, which takes it in its next turn."""
-        waiting = self._ready.get(run_id)
+        ready = self._ready if posted.timer is None else self._due
+        waiting = ready.get(run_id)
         if waiting is None:
-            self._ready[run_id] = [posted]
+            ready[run_id] = [posted]
         else:
             waiting.append(posted)
         self.committer.wake()
@@ -204,14 +212,27 @@ class Host:
         return cell
 
     def _next_job(self) -> Job | None:
-        """The turn of the cell that has waited longest; one with much to do is then last again."""
-        if not self._ready:
+        """The turn of the cell that has waited longest; one with much to do is then last again.
+
+        Timers that are due take turns with all else, and do not make a group longer that has been put together for a
+        while: whoever sends something meanwhile is in the next one.
+        """
+        due = bool(self._due) and (self._due_next or not self._ready)
+        if due and self.committer.gathered_for() > LONGEST_DUE:
+            if not self._ready:
+                return None
+            due = False
+        self._due_next = not due
+        return self._turns(self._due if due else self._ready)
+
+    def _turns(self, ready: Waiting) -> Job | None:
+        if not ready:
             return None
-        run_id, waiting = self._ready.popitem(last=False)
+        run_id, waiting = ready.popitem(last=False)
         most = 1 if run_id in self._slow else MOST_ITEMS
         if len(waiting) <= most:
             return Turns(run_id, waiting)
-        self._ready[run_id] = waiting[most:]
+        ready[run_id] = waiting[most:]
         return Turns(run_id, waiting[:most])
 
     def _took(self, job: Job, seconds: float) -> None:

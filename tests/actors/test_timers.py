@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import anyio
 import msgspec
 import pytest
 
+import looms
 from looms import (
     Definition,
     Event,
@@ -27,6 +29,9 @@ from looms import (
     step,
     wait,
 )
+from looms.actors.cell import Posted
+from looms.reducers.items import TimerFired
+from looms.snapshots import timers
 from looms.testing import TestClock, runtime
 from looms.testing.clock import BEGIN
 from tests.actors.desk import log, types
@@ -332,3 +337,35 @@ async def test_nothing_depends_on_the_time_zone_of_the_process(
         run = await rt.start(alarm, Alarm(until=(datetime(2026, 1, 1, 1, 0, tzinfo=BERLIN),)))
         await clock.advance(0)
         assert await types(run) == ["looms.started", "looms.timed_out"]
+
+
+class Held:
+    """A clock that shows what it is told to, and on which nobody ever wakes."""
+
+    def __init__(self) -> None:
+        self.at = BEGIN
+
+    def now(self) -> int:
+        return self.at
+
+    async def sleep_until(self, at: int) -> None:
+        await anyio.sleep_forever()
+
+
+async def test_who_sends_something_while_many_timers_are_due_does_not_wait_for_them(path: Path) -> None:
+    clock = Held()
+    async with looms.Runtime(path, modules=[watch], clock=clock) as rt:
+        for n in range(50):
+            await rt.start(alarm, Alarm(seconds=(10,)), run_id=f"a{n}")
+        probe = await rt.start(alarm, Alarm(deadline=datetime(9999, 1, 1, tzinfo=UTC)), run_id="probe")
+        clock.at += 10_000
+        with rt.host.store.view() as view:
+            due = timers.due(view, clock.at, 100)
+        for key in due:
+            posted = Posted(TimerFired((key.seq, key.index)), number=key.run, timer=key)
+            rt.host.post(f"a{key.run - 1}", posted)
+        receipt = await probe.signal(Rung(n=1))
+        commits = [commit async for commit in rt.commits()]
+        taken = [turn.run_id for turn in next(commit.turns for commit in commits if len(commit.turns) > 1)]
+        assert (len(due), receipt.seq, taken.count("probe")) == (50, 2, 1)
+        assert taken.index("probe") <= 1
