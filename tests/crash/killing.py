@@ -17,6 +17,7 @@ import msgspec
 from looms.reducers.folded import ROOT
 from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
+from looms.reducers.wire import WireInvoke
 from looms.snapshots.environment import Environment
 from looms.snapshots.keys import PUBLICATIONS
 from looms.snapshots.packing import u64
@@ -109,6 +110,25 @@ def check_ledger(ledger: Path, found: dict[str, Audited], deleted: set[str]) -> 
                 continue
             id = effect_id(one.run.id_at(entry.seq), *entry.more.effect)
             assert id in of_effect, f"{id} has an outcome in the log, and never ran"
+
+
+def never_ran(ledger: Path, found: dict[str, Audited]) -> list[str]:
+    """The effects that the desks have asked for, and that the outside world never saw; when all is over.
+
+    Other runs end, or are cancelled, and what they had asked for is called off.
+    """
+    ran = {id for id, _ in noted(ledger)}
+    return [
+        id
+        for run_id, one in found.items()
+        if one.head.definition == "works.desk" and not one.head.forks
+        for entry in one.entries
+        if any(thread == ROOT for thread, _, _ in entry.more.decisions)
+        for index, (thread, wire) in enumerate(
+            (thread, wire) for thread, _, wires in entry.more.decisions for wire in wires
+        )
+        if thread == ROOT and isinstance(wire, WireInvoke) and (id := effect_id(run_id, entry.seq, index)) not in ran
+    ]
 
 
 def check_acknowledged(

@@ -99,13 +99,18 @@ def test_an_error_in_the_midst_of_a_commit_ends_the_host(
 
 @pytest.mark.long
 @pytest.mark.parametrize("call", WRITES)
-@pytest.mark.parametrize(("loop", "durability"), [("trio", "commit"), ("asyncio", "relaxed")])
+@pytest.mark.parametrize(
+    ("loop", "durability", "error"),
+    [("trio", "commit", "EIO"), ("asyncio", "relaxed", "EIO"), ("asyncio", "commit", "EROFS")],
+)
 def test_so_it_does_at_every_write_and_flush(
-    telling: Teller, tmp_path: Path, call: str, loop: str, durability: str
+    telling: Teller, tmp_path: Path, call: str, loop: str, durability: str, error: str
 ) -> None:
-    ends = everywhere(telling, tmp_path, call, "EIO", 1, loop=loop, durability=durability)
+    """Also when the system makes the file system one that can only be read, as it does after errors."""
+    every = 1 if error == "EIO" else 3
+    ends = everywhere(telling, tmp_path, call, error, every, loop=loop, durability=durability)
     assert set(ends) == {"StoreFailed"}
-    assert ends.total() > 5
+    assert ends.total() > 2
 
 
 @pytest.mark.parametrize(("call", "every"), [("writev", 19), ("fdatasync", 14)])
@@ -132,6 +137,21 @@ def no_room(telling: Teller, folder: Path, call: str, every: int) -> None:
 @pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
 def test_a_file_that_cannot_be_made_longer_refuses_what_needs_it(telling: Teller, tmp_path: Path, error: str) -> None:
     assert set(everywhere(telling, tmp_path, "fallocate", error, 1, large=80_000)) == {None}
+
+
+@pytest.mark.long
+def test_a_store_that_has_reached_its_map_size_refuses_and_goes_on_with_a_larger_one(
+    telling: Teller, tmp_path: Path
+) -> None:
+    place = Place(tmp_path)
+    told = telling.told(place, "small", map_size=2 << 20, rounds=30, large=20_000)
+    assert told.errors == {"StoreFull"}
+    place.acknowledged += told.acknowledged
+    place.check(place.acknowledged)
+    larger = telling.told(place, "larger", map_size=8 << 20)
+    assert not larger.refused
+    place.acknowledged += larger.acknowledged
+    place.check(place.acknowledged)
 
 
 TO_OPEN = ("openat", "flock", "mmap", "ftruncate", "pwrite64", "fdatasync", "fsync")
@@ -233,3 +253,36 @@ def test_without_await_a_call_and_the_end_say_that_the_disk_failed(store: Path) 
     assert said == ["StoreFailed True", "StoreFailed True", "RuntimeClosed True"]
     with looms.open_reader(store, modules=modules) as reader:
         assert reader.run("d").inspect().seq == 1
+
+
+TOGETHER = """
+    import os, sys
+    import anyio
+    import looms
+    from tests.crash.works import Asked, desk, modules
+
+    async def tell(rt, n):
+        try:
+            await rt.run(f"d{n}").signal(Asked(n, "fold"))
+        except looms.StoreFailed:
+            print("told", flush=True)
+
+    async def main():
+        async with looms.Runtime(sys.argv[1], modules=modules) as rt:
+            for n in range(10):
+                await rt.start(desk, 0, run_id=f"d{n}")
+            os.write(1, b"%d\\n" % os.getpid())
+            await anyio.to_thread.run_sync(sys.stdin.readline)
+            async with anyio.create_task_group() as tasks:
+                for n in range(10):
+                    tasks.start_soon(tell, rt, n)
+
+    try:
+        anyio.run(main, backend="trio")
+    except looms.StoreFailed:
+        print("over")
+"""
+
+
+def test_all_who_wait_are_told_before_the_runtime_ends(store: Path) -> None:
+    assert output(TOGETHER, store, "fdatasync").split() == ["told"] * 10 + ["over"]

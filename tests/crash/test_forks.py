@@ -68,6 +68,35 @@ FORKING = """
 """
 
 
+LEAVING = """
+    import os, sys, warnings
+    import anyio
+    import looms
+    from tests.crash.works import modules
+
+    warnings.simplefilter("ignore")
+
+    async def main():
+        async with looms.Runtime(sys.argv[1], modules=modules):
+            door = os.path.join(sys.argv[1], "doorbell")
+            while not os.path.exists(door):
+                await anyio.sleep(0.001)
+            child = os.fork()
+            if child == 0:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                sys.exit()
+            os.waitpid(child, 0)
+            print(os.path.exists(door), flush=True)
+            os._exit(0)  # its loop is no more than half there
+
+    anyio.run(main)
+"""
+
+
+def test_a_child_that_leaves_its_parents_block_takes_no_doorbell_along(store: Path) -> None:
+    assert output(LEAVING, store) == "True\n"
+
+
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 def test_a_child_is_refused_and_its_parent_goes_on(store: Path, loop: str) -> None:
     said = output(FORKING, store, loop).splitlines()

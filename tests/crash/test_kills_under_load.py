@@ -11,7 +11,7 @@ import pytest
 from looms import Reader, Runtime
 from looms.reducers.views import view
 from tests.crash.audit import Audited
-from tests.crash.killing import LIMIT, Place
+from tests.crash.killing import LIMIT, Place, never_ran
 from tests.crash.works import LEDGER, modules
 
 SEED = os.environ.get("CRASH_SEED") or secrets.token_hex(4)
@@ -39,6 +39,7 @@ def lives(seed: str, rounds: int, folder: Path, monkeypatch: pytest.MonkeyPatch)
         anyio.run(looks_the_same, place.store, found)
         anyio.run(partial(goes_on, place.store))
         found = place.check(place.acknowledged)
+        assert never_ran(place.ledger, found) == []
         for one in found.values():
             assert all(effect.held for effect in one.run.effects.values()), (
                 f"{one.head.run_id}: effects that nobody runs"
