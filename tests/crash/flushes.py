@@ -62,7 +62,7 @@ def acknowledged(calls: list[Made], store: Path) -> list[Acknowledgement]:
     for said in calls:
         if said.name == "write" and f'"{SAID}' in said.text:
             commits = [call for call in _commits(calls, store) if call.ended is not None and since < call.ended]
-            done = [call for call in commits if _on_disk_by(call, said.begun, calls)]
+            done = [call for call in commits if _is_on_disk_by(call, said.begun, calls)]
             for call in commits:
                 if call not in done and call.ended is not None and call.ended < said.begun:
                     raise Unflushed(f"{said.text} was said, and the first page was not flushed: {call.text}")
@@ -89,14 +89,19 @@ def names_flushed(calls: list[Made], store: Path) -> bool:
 
 def _commits(calls: list[Made], store: Path) -> list[Made]:
     """The writes of first pages."""
-    return [call for call in _writes(calls, store) if _position(call, calls) < _FIRST_PAGES]
+    return [call for call in _writes(calls, store) if position(call, calls) < _FIRST_PAGES]
 
 
 def _writes(calls: list[Made], store: Path) -> list[Made]:
-    return [call for call in calls if call.name in _WRITES and call.path == str(store / "data.mdb")]
+    return [call for call in calls if is_write(call) and call.path == str(store / "data.mdb")]
 
 
-def _position(call: Made, calls: list[Made]) -> int:
+def is_write(call: Made) -> bool:
+    """Whether a call writes to a file."""
+    return call.name in _WRITES
+
+
+def position(call: Made, calls: list[Made]) -> int:
     """Where in the file it writes: a last argument, or where that thread has gone in it before."""
     if call.name.startswith("pwrite"):
         return int(re.split(r", (?=\d+\) )", call.text)[-1].split(")")[0])
@@ -104,19 +109,28 @@ def _position(call: Made, calls: list[Made]) -> int:
     return int(gone[-1].text.rsplit("= ", 1)[1])
 
 
-def _on_disk_by(call: Made, place: int, calls: list[Made]) -> bool:
-    """Whether what a call wrote was on the disk at a place."""
-    if call.ended is None or call.ended > place:
-        return False
-    return _is_synchronous(call, calls) or any(
-        flush.name in _FLUSHES
+def on_disk_at(call: Made, calls: list[Made]) -> int | None:
+    """The place at which what a call wrote was on the disk for certain."""
+    if call.ended is None:
+        return None
+    if _is_synchronous(call, calls):
+        return call.ended
+    ends = (
+        flush.ended
+        for flush in calls
+        if flush.name in _FLUSHES
         and flush.path == call.path
         and flush.begun > call.ended
         and flush.ended is not None
-        and flush.ended < place
         and flush.text.endswith("= 0")
-        for flush in calls
     )
+    return min(ends, default=None)
+
+
+def _is_on_disk_by(call: Made, place: int, calls: list[Made]) -> bool:
+    """Whether what a call wrote was on the disk at a place."""
+    at = on_disk_at(call, calls)
+    return at is not None and at < place
 
 
 def _is_synchronous(call: Made, calls: list[Made]) -> bool:
@@ -130,6 +144,6 @@ def _is_synchronous(call: Made, calls: list[Made]) -> bool:
 def _check_pages_before(commit: Made, calls: list[Made], store: Path) -> None:
     """All pages that were written before a first page is written are on the disk by then."""
     for call in _writes(calls, store):
-        before = call.begun < commit.begun and _position(call, calls) >= _FIRST_PAGES
-        if before and not _on_disk_by(call, commit.begun, calls):
+        before = call.begun < commit.begun and position(call, calls) >= _FIRST_PAGES
+        if before and not _is_on_disk_by(call, commit.begun, calls):
             raise Unflushed(f"a first page was written before this was flushed: {call.text}")

@@ -6,7 +6,6 @@ By strace(1), on processes that the tests started.
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,9 +59,21 @@ def needs_strace() -> str:
     return found
 
 
+def tracing(calls: Sequence[str], into: Path, *, whole: bool = False) -> list[str]:
+    """What to put before a command, so that the calls of these names are noted that it and its children make.
+
+    Args:
+        calls: the names.
+        into: where they are noted; read it by `made`.
+        whole: with all that is written, not only its beginning.
+    """
+    more = ["-v", "-x", "-s", "1000000"] if whole else ["-s", "200"]
+    return [needs_strace(), "-f", "-y", *more, "-o", str(into), "-e", "trace=" + ",".join(calls)]
+
+
 def traced(command: Sequence[str], calls: Sequence[str], into: Path, *, cwd: Path) -> list[Made]:
     """Run a program to its end, and return the calls of these names that it and its children made."""
-    line = [needs_strace(), "-f", "-y", "-s", "200", "-o", str(into), "-e", "trace=" + ",".join(calls), *command]
+    line = [*tracing(calls, into), *command]
     done = subprocess.run(line, capture_output=True, text=True, cwd=cwd, timeout=2 * PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return made(into)
@@ -116,11 +127,3 @@ def made(noted: Path) -> list[Made]:
         else:
             call.ended = place
     return calls
-
-
-def wait_until_there(path: Path) -> None:
-    """Return when a file is there."""
-    limit = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert time.monotonic() < limit, f"{path} does not come"
-        time.sleep(0.005)
