@@ -259,3 +259,5 @@ class Group:
         for cell in self._looked:
             cell.unread, cell.skipped = True, 0
         self.answers.clear()
+        for cell, _ in self.pictures:
+            cell.pictured = False

@@ -42,12 +42,10 @@ class LargeSnapshots:
         self._tasks = tasks
 
     def begin(self, cell: Cell, taken: Image) -> None:
-        """Make a snapshot of what a cell was at a commit."""
-        cell.pictured = True
-        self._tasks.start_soon(self._make, cell, taken)
+        """Make a snapshot of what a cell was at a commit; until it is there, ``pictured`` keeps others from its chain."""
+        self._tasks.start_soon(self._make, cell, cell.chain, taken)
 
-    async def _make(self, cell: Cell, taken: Image) -> None:
-        chain = cell.chain
+    async def _make(self, cell: Cell, chain: Chain, taken: Image) -> None:
         extend = partial(chains.extend, chain, taken, fingerprints(taken.threads, self._code), self._code)
         try:
             written = await self._asides.call(extend)

@@ -23,6 +23,7 @@ def take_snapshot(group: Group, cell: Cell) -> None:
         group.tell_later(logs.warning, "no snapshot", **no_snapshot(cell, error))
         return
     if written is None:
+        cell.pictured = True  # from now on: further turns of this very group are put off too
         group.pictures.append((cell, taken))
     else:
         cell.chain = history.put_snapshot(group.batch, cell.head.number, written)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.simulation.mutations import MUTATIONS
 from tests.simulation.reporting import Verdict
 from tests.simulation.running import Workers
-from tests.simulation.worker import Order
+from tests.simulation.worker import Task
 
 FAILED = 1
 WRONG = 2
@@ -61,13 +61,13 @@ def run(
     first, last = _range(seed, seeds)
     began = time.monotonic()
 
-    def orders() -> Iterator[Order]:
+    def orders() -> Iterator[Task]:
         for n in itertools.count(first):
             if (last is not None and n > last) or (seconds is not None and time.monotonic() - began > seconds):
                 return
             if totals.failures and not go_on:
                 return
-            yield Order(n, keep)
+            yield Task(n, keep)
 
     with (
         Workers(min(workers, 1 if seed is not None else workers), mutation) as processes,

@@ -78,6 +78,8 @@ class Calling:
                 await self._look(run, replayed)
             case ops.Follow(run=run, records=records):
                 await self._follow(run, records)
+            case ops.Jump(seconds=seconds):
+                self._world.jump(seconds)
             case ops.Crash():
                 self._world.die(f"at {self._world.now()}")
             case ops.Reopen():
@@ -137,7 +139,8 @@ class Calling:
         return effects[which % len(effects)].id if effects else None
 
     async def _look(self, run_id: str, replayed: float | None) -> None:
-        run, now = self._runtime.run(run_id), self._world.now()
+        run, now = self._runtime.run(run_id), self._world.moment()
+        former = self._history.former(run_id)
         state = await run.inspect()
         if replayed is not None:
             seq = max(1, round(state.seq * replayed))
@@ -145,8 +148,8 @@ class Calling:
                 state = (await run.replay_to(seq)).after
             except UnknownRun:
                 return
-        if not self._world.dead:
-            self._history.seen.append(Seen(run_id, now, state, replayed is not None))
+        if not self._world.dead and self._history.former(run_id) == former:
+            self._history.seen.append(Seen(run_id, now, state, replayed is not None, former))
 
     async def _follow(self, run_id: str, records: int) -> None:
         read: list[Any] = []
@@ -156,4 +159,4 @@ class Calling:
                 if len(read) == records:
                     break
         if not self._world.dead:
-            self._history.followed.append(Followed(run_id, self._world.now(), read))
+            self._history.followed.append(Followed(run_id, read))

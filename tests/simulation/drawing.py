@@ -27,8 +27,10 @@ from tests.simulation.application import (
     Withdraw,
     Work,
 )
+from tests.simulation.tightening import BOUNDS, Bound
 
 T = TypeVar("T")
+
 
 ABOUT = "a", "b", "c"
 DEPTH = 3  # of scripts within scripts
@@ -47,6 +49,7 @@ class Drawing:
         self._seed = seed
         self._ids = 0
         self._forks = 0
+        self._used: dict[str, list[str]] = {}  # keys, by the run that they were sent to
         self._runs = [f"r{n}" for n in range(self._chance.randint(1, 6))]
 
     def plan(self) -> ops.Plan:
@@ -62,8 +65,8 @@ class Drawing:
             self._start(run, sender=n % senders, pause=0.0) for n, run in enumerate(self._runs) if chance.random() < 0.9
         ]
         operations += [self._operation(chance.randrange(senders)) for _ in range(chance.randint(5, 45))]
-        faults = {at: self._fault(at) for at in sorted(chance.sample(range(1, 90), chance.choice((0, 2, 4, 8))))}
-        return ops.Plan(self._seed, settings, tuple(operations), tuple(faults.values()))
+        faults = {at: self._fault(at) for at in sorted(chance.sample(range(1, 70), chance.choice((0, 2, 4, 8))))}
+        return ops.Plan(self._seed, settings, tuple(operations), tuple(faults.values()), self._bounds())
 
     def _weighed(self, choices: dict[Callable[[], T], float]) -> T:
         return self._chance.choices(list(choices), list(choices.values()))[0]()
@@ -73,8 +76,17 @@ class Drawing:
         return f"e{self._ids}"
 
     def _fault(self, at: int) -> ops.Fault:
-        kind: ops.Kind = self._chance.choice(("slow", "full", "broken", "before", "before", "after", "after"))
+        kind: ops.Kind = self._chance.choice(
+            ("slow", "full", "broken", "full", "broken", "lost", "kept", "before", "before", "after", "after")
+        )
         return ops.Fault(at, kind, round(self._chance.choice((0.1, 3.0, 40.0)) * self._chance.random(), 3))
+
+    def _bounds(self) -> tuple[Bound, ...]:
+        """None in a half of the stories, else some."""
+        if self._chance.random() < 0.5:
+            return ()
+        tight = [name for name in BOUNDS if self._chance.random() < 0.25]
+        return tuple(Bound(name, self._chance.randrange(len(BOUNDS[name][2]))) for name in tight)
 
     def _pause(self) -> float:
         return round(self._chance.choice((0.0, 0.0, 0.001, 0.1, 2.0, 15.0)) * self._chance.random(), 4)
@@ -98,7 +110,7 @@ class Drawing:
             lambda: self._start(run, **now): 6,
             lambda: ops.SignalMany(signals=self._signals(), **now): 5,
             lambda: ops.Publish(event=self._event(2), key=self._key(0.4), retain=self._retain(), **now): 8,
-            lambda: ops.Cancel(run=run, grace=chance.choice((0, 5, 30)), **now): 3,
+            lambda: ops.Cancel(run=run, grace=chance.choice((0, 5, 30)), **now): 2,
             lambda: ops.Resume(run=run, **now): 4,
             lambda: ops.Mend(**now): 1.5,
             lambda: self._fork(run, **now): 3,
@@ -107,6 +119,7 @@ class Drawing:
             lambda: self._settle(run, **now): 2,
             lambda: ops.Look(run=run, replayed=chance.choice((None, chance.random())), **now): 10,
             lambda: ops.Follow(run=run, records=chance.randint(1, 12), **now): 2,
+            lambda: ops.Jump(seconds=chance.choice((-3600.0, -5.0, 5.0, 3600.0)), **now): 0.5,
             lambda: ops.Crash(**now): 1,
             lambda: ops.Reopen(**now): 1,
         }
@@ -119,7 +132,13 @@ class Drawing:
 
     def _signal(self, run: str, **now: Any) -> ops.Signal:
         events = tuple(self._event(DEPTH) for _ in range(self._chance.choice((1, 1, 1, 1, 2, 3))))
-        return ops.Signal(run=run, events=events, key=self._key(0.5), retain=self._retain(), **now)
+        key = self._key(0.5)
+        used = self._used.setdefault(run, [])
+        if key is not None and used and self._chance.random() < 0.25:
+            key = self._chance.choice(used)  # somebody else's, or one that he forgot that he had used
+        elif key is not None:
+            used.append(key)
+        return ops.Signal(run=run, events=events, key=key, retain=self._retain(), **now)
 
     def _signals(self) -> tuple[tuple[str, Said | Asked, str | None], ...]:
         count = self._chance.randint(2, 8)
@@ -158,6 +177,8 @@ class Drawing:
     def _script(self, kind: str, depth: int) -> Script:
         reacting = self._chance.sample(REACTING, self._chance.randint(0, 4))
         on = {name: orders for name in reacting if (orders := self._orders(kind, depth - 1, 0.9))}
+        if self._chance.random() < 0.08:
+            on[self._chance.choice(REACTING)] = (Stumble(self._chance.randint(1, 3)),)
         return Script(self._id(), self._orders(kind, depth - 1, 0.8), on)
 
     def _orders(self, kind: str, depth: int, often: float) -> tuple[Order, ...]:
@@ -211,7 +232,13 @@ class Drawing:
     def _spawn(self, depth: int) -> SpawnOne:
         kind = self._kind()
         id = "c1" if self._chance.random() < 0.2 else None
-        return SpawnOne(kind, self._script(kind, depth - 1), id)
+        script = self._script(kind, depth - 1)
+        if self._chance.random() < 0.5:  # one that ends before long
+            end = self._chance.choice((Finish(1), Finish(2), GiveUp("as it was told"), Withdraw("as it was told")))
+            first = self._chance.choice(("TimedOut", "Done", ""))
+            on = {**script.on, first: (*script.on.get(first, ()), end)} if first else script.on
+            script = Script(script.id, script.orders if first else (*script.orders, end), on)
+        return SpawnOne(kind, script, id)
 
     def _work(self) -> Work:
         chance = self._chance

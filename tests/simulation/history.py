@@ -13,14 +13,14 @@ class Try(msgspec.Struct):
 
     Attributes:
         life: which process was asked.
-        asked, answered: when, in milliseconds since 1970; not answered when the process died meanwhile.
+        asked, answered: when, in seconds of the story; not answered when the process died meanwhile.
         answer: what came back.
         error: what it was refused with.
     """
 
     life: int
-    asked: int
-    answered: int | None = None
+    asked: float
+    answered: float | None = None
     answer: Any = None
     error: LoomsError | None = None
 
@@ -72,19 +72,25 @@ class Attempt(msgspec.Struct):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a run looked like to somebody."""
+    """What a run looked like to somebody.
+
+    Attributes:
+        at: when he began to look, in seconds of the story.
+        replayed: by `replay_to`, else by `inspect`.
+        former: how many runs of this id had been deleted by then.
+    """
 
     run_id: str
-    at: int
+    at: float
     state: RunState
-    replayed: bool  # by `replay_to`, else by `inspect`
+    replayed: bool
+    former: int
 
 
 class Followed(msgspec.Struct, frozen=True):
     """The first records of a log, as they were read while it went on."""
 
     run_id: str
-    at: int
     records: list[Record]
 
 
@@ -136,6 +142,10 @@ class History(msgspec.Struct):
     broken: list[str] = []  # what was found on the way
     finished_at: int = 0
     tried_commits: int = 0
+
+    def former(self, run_id: str) -> int:
+        """How many runs of this id were deleted."""
+        return sum(log.deleted for log in self.of(run_id))
 
     def of(self, run_id: str) -> list[Log]:
         """The logs of the runs of this id: several where one was deleted."""

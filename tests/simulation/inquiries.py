@@ -21,9 +21,8 @@ async def inquire(runtime: Runtime, history: History) -> None:
 async def _replays(runtime: Runtime, history: History, log: Log, state: RunState) -> None:
     """A replay shows what was seen when it happened."""
     run = runtime.run(log.run_id)
-    if not log.own:
-        return  # a fork that has nothing of its own yet: who knows whether it was there then
-    seen = [one for one in history.seen if one.run_id == log.run_id and one.at >= log.own[0].at]
+    former = history.former(log.run_id)
+    seen = [one for one in history.seen if one.run_id == log.run_id and one.former == former]
     wanted = {one.state.seq: one.state for one in seen if one.state.status != "suspended"}
     if state.status != "suspended":
         wanted[state.seq] = state

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from tests.simulation.application import Asked, Done, Said, Script
+from tests.simulation.tightening import Bound
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -99,6 +100,12 @@ class Follow(Operation, frozen=True):
     records: int
 
 
+class Jump(Operation, frozen=True):
+    """Somebody sets the clock of the machine, by so many seconds."""
+
+    seconds: float
+
+
 class Crash(Operation, frozen=True):
     """The process dies here and now."""
 
@@ -121,19 +128,21 @@ AnyOperation: TypeAlias = (
     | SettleEffect
     | Look
     | Follow
+    | Jump
     | Crash
     | Reopen
 )
 
 
-Kind: TypeAlias = Literal["slow", "full", "broken", "before", "after"]
+Kind: TypeAlias = Literal["slow", "full", "broken", "lost", "kept", "before", "after"]
 
 
 class Fault(msgspec.Struct, frozen=True):
     """What becomes of a commit, counted from 1 over the whole story.
 
-    ``slow``: it takes some seconds; ``full``, ``broken``: the disk refuses it; ``before``, ``after``: the process dies
-    just before it is made, or when it is on disk and nobody has been told.
+    ``slow``: it takes some seconds; ``full``, ``broken``: the disk refuses it; ``lost``, ``kept``: the disk fails in
+    the midst of it, and it is not there, or there; ``before``, ``after``: the process dies just before it is made, or
+    when it is on disk and nobody has been told.
     """
 
     commit: int
@@ -157,15 +166,18 @@ class Plan(msgspec.Struct, frozen=True):
     settings: Settings
     operations: tuple[AnyOperation, ...]
     faults: tuple[Fault, ...]
+    bounds: tuple[Bound, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.operations) + len(self.faults)
+        return len(self.operations) + len(self.faults) + len(self.bounds)
 
     def only(self, kept: frozenset[int]) -> "Plan":
-        """This plan with some of its operations and faults: they are counted through, operations first."""
+        """This plan with some of its parts: they are counted through, operations first, then faults, then bounds."""
         first = len(self.operations)
+        second = first + len(self.faults)
         return msgspec.structs.replace(
             self,
             operations=tuple(one for n, one in enumerate(self.operations) if n in kept),
             faults=tuple(one for n, one in enumerate(self.faults) if first + n in kept),
+            bounds=tuple(one for n, one in enumerate(self.bounds) if second + n in kept),
         )

@@ -49,8 +49,8 @@ def digest(history: History) -> int:
 def story(history: History) -> Iterator[str]:
     """What happened, a line for each thing."""
     yield f"{history.plan.settings}"
-    for fault in history.plan.faults:
-        yield f"{fault}"
+    for part in (*history.plan.faults, *history.plan.bounds):
+        yield f"{part}"
     for called in history.called:
         yield _short(f"{called.operation}")
         for one in called.tries:

@@ -9,10 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
 from tests.simulation.reporting import Verdict
-from tests.simulation.worker import Order
+from tests.simulation.worker import Task, packed, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,21 +29,22 @@ class Worker:
             text=True,
         )
 
-    def verdict(self, order: Order) -> Verdict:
+    def verdict(self, task: Task) -> Verdict:
         """What becomes of a seed; a process that ends meanwhile says why."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            process.stdin.write(msgspec.json.encode(order).decode() + "\n")
+            process.stdin.write(packed(task))
             process.stdin.flush()
             line = process.stdout.readline()
         except BrokenPipeError:
             line = ""
         if line:
-            return msgspec.json.decode(line, type=Verdict)
-        return Verdict(order.seed, 0, [f"the process ended ({process.wait()}): {process.stderr.read()[-4_000:]}"])
+            verdict: Verdict = unpacked(line)
+            return verdict
+        return Verdict(task.seed, 0, [f"the process ended ({process.wait()}): {process.stderr.read()[-4_000:]}"])
 
     @property
     def ended(self) -> bool:
@@ -79,20 +78,20 @@ class Workers:
         for worker in self._all:
             worker.close()
 
-    def verdicts(self, orders: Iterable[Order]) -> Iterator[Verdict]:
+    def verdicts(self, tasks: Iterable[Task]) -> Iterator[Verdict]:
         """What becomes of seeds, as they are done; no more are taken than are under way."""
-        left = iter(orders)
+        left = iter(tasks)
         with ThreadPoolExecutor(self._count) as pool:
-            running = {pool.submit(self._try, order) for order in islice(left, self._count)}
+            running = {pool.submit(self._try, task) for task in islice(left, self._count)}
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
-                running |= {pool.submit(self._try, order) for order in islice(left, len(done))}
+                running |= {pool.submit(self._try, task) for task in islice(left, len(done))}
                 for one in done:
                     yield one.result()
 
-    def _try(self, order: Order) -> Verdict:
+    def _try(self, task: Task) -> Verdict:
         worker = self._idle.pop() if self._idle else self._begun()
-        verdict = worker.verdict(order)
+        verdict = worker.verdict(task)
         if not worker.ended:
             self._idle.append(worker)
         return verdict

@@ -12,6 +12,7 @@ import anyio
 
 import looms
 from looms import LoomsError, Reader, Runtime, StoreError
+from looms.snapshots.errors import StoreFailed
 from tests.simulation import application
 from tests.simulation.application import app
 from tests.simulation.calling import Calling
@@ -34,7 +35,7 @@ def tell(plan: Plan) -> History:
     story = Story(plan, world)
     folder = tempfile.mkdtemp(prefix="looms-simulation-", dir=MEMORY)
     try:
-        with installed(world):
+        with installed(world, plan.bounds):
             world.loop.run_until_complete(story.run(f"{folder}/s"))
     except Stuck as stuck:
         story.history.broken.append(str(stuck))
@@ -105,7 +106,8 @@ class Story:
                 if not any(self._left.values()):
                     await self._rest()
         except BaseException as error:
-            if not world.dead or not all(isinstance(leaf, Died) for leaf in _leaves(error)):
+            expected = Died if world.dead else StoreFailed if world.failed else ()
+            if not all(isinstance(leaf, expected) for leaf in _leaves(error)):
                 raise
         self.history.crashes = world.crashes
         return not any(self._left.values())
@@ -135,7 +137,7 @@ class Story:
     async def _try(self, calling: Calling, called: Called, left: deque[Called]) -> bool:
         """Call an operation; whether it is to be called again."""
         world, operation = self._world, called.operation
-        one = Try(world.life, world.now())
+        one = Try(world.life, world.moment())
         called.tries.append(one)
         try:
             answer, error = await calling.call(operation), None
@@ -145,11 +147,12 @@ class Story:
             if not repeatable(operation):
                 left.popleft()  # nobody will know what became of it
             raise
-        if world.dead:
+        errors = answer if isinstance(answer, list) else [error]
+        if world.dead or any(isinstance(one, StoreFailed) for one in errors):
             if not repeatable(operation):
                 left.popleft()
-            raise Died
-        one.answer, one.error, one.answered = answer, error, world.now()
+            raise Died if world.dead else StoreFailed("so the process is over")
+        one.answer, one.error, one.answered = answer, error, world.moment()
         return isinstance(error, StoreError) and repeatable(operation) and len(called.tries) < AGAIN
 
     async def _come_to_rest(self, runtime: Runtime) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation.reporting import Verdict
 from tests.simulation.running import Workers
-from tests.simulation.worker import Order
+from tests.simulation.worker import Task
 
 FEW = 24
 MANY = 2_400
@@ -19,7 +19,7 @@ MANY = 2_400
 def verdicts(seeds: Iterable[int], mutation: str | None = None) -> Iterator[Verdict]:
     """What becomes of seeds, on all cores."""
     with Workers(os.cpu_count() or 1, mutation) as workers:
-        yield from workers.verdicts(Order(seed) for seed in seeds)
+        yield from workers.verdicts(Task(seed) for seed in seeds)
 
 
 def check(found: Verdict) -> None:
@@ -48,7 +48,7 @@ def test_what_is_promised_holds_in_thousands_of_stories() -> None:
 def test_a_seed_tells_the_same_story_in_each_process() -> None:
     with Workers(1) as one, Workers(1) as other:
         for seed in (3, 8):
-            orders = [Order(seed)]
+            orders = [Task(seed)]
             (first,), (second,) = one.verdicts(orders), other.verdicts(orders)
             assert first == second
             assert first.digest

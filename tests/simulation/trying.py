@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.simulation.drawing import draw
 from tests.simulation.judging import judge
 from tests.simulation.operations import Plan
 from tests.simulation.reporting import Verdict, digest, story
@@ -18,21 +17,17 @@ LONGEST = 60  # seconds for one story
 HUNG = 3  # exit code of a process whose story hung: nothing can be said of it any more
 
 
-def verdict(seed: int, keep: str | None = None, *, smaller: bool = True) -> Verdict:
-    """What becomes of a seed.
+def verdict(whole: Plan, keep: str | None = None, *, smaller: bool = True) -> Verdict:
+    """What becomes of a plan.
 
     Args:
-        seed: the seed.
-        keep: with those parts of its plan alone.
+        whole: the plan.
+        keep: with those of its parts alone.
         smaller: when something breaks, look for the fewest parts with which it does.
     """
-    plan = draw(seed)
-    if keep is not None:
-        plan = plan.only(numbers(keep))
-    judged = _judged(plan, keep)
+    judged = _judged(whole if keep is None else whole.only(numbers(keep)), keep)
     if not judged.broken or not smaller:
         return judged
-    whole = draw(seed)
     first = sorted(range(len(whole)) if keep is None else numbers(keep))
     fewest = shrink(len(first), lambda kept: bool(_judged(whole.only(_of(first, kept)), None).broken))
     kept = _of(first, fewest)

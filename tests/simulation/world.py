@@ -19,11 +19,14 @@ from looms import Runtime, StoreError, StoreFull
 from looms.actors import committer
 from looms.actors.host import Host
 from looms.actors.serving import serve
+from looms.snapshots.errors import StoreFailed
 from looms.snapshots.store import Store
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.operations import Fault
+from tests.simulation.tightening import Bound, tightened
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+LOOK = 60.0  # seconds between looks at the clock, as the machine's has it
 CALM = (
     400.0  # seconds after which all that was waited for with a deadline is over, and all that is tried again is tried
 )
@@ -43,6 +46,7 @@ class World:
         life: which process this is, from 1.
         commits: how many commits there were, also those that failed.
         dead: the process has died, and the store takes nothing.
+        failed: the disk has failed, and the runtime ends.
     """
 
     def __init__(self, chance: random.Random, faults: tuple[Fault, ...]) -> None:
@@ -50,22 +54,32 @@ class World:
         self.loop = SimulatedLoop(chance)
         self.life = 0
         self.commits = 0
-        self.dead = False
+        self.dead = self.failed = False
         self.crashes: list[str] = []
         self._faults = {fault.commit: fault for fault in faults}
         self._stopwatch = 0.0
+        self._set_by = self._set_latest = 0.0  # seconds
         self._threads: set[asyncio.Task[Any]] = set()
 
     # The clock
 
     def now(self) -> int:
         """Milliseconds since 1970."""
-        return BEGIN + int(self.loop.time() * 1000 + 1e-6)
+        return BEGIN + int((self.loop.time() + self._set_by) * 1000 + 1e-6)
+
+    def moment(self) -> float:
+        """Seconds, whoever sets the clock."""
+        return self.loop.time()
 
     async def sleep_until(self, at: int) -> None:
         """Return when it is that time, or later."""
         while (left := at - self.now()) > 0:  # noqa: ASYNC110 - it is the clock that is waited for
-            await anyio.sleep(left / 1000)
+            await anyio.sleep(min(left / 1000, LOOK))
+
+    def jump(self, seconds: float) -> None:
+        """Set the clock."""
+        self._set_by += seconds
+        self._set_latest = max(self._set_latest, self._set_by)
 
     # The disk
 
@@ -85,12 +99,19 @@ class World:
                 raise StoreError("the disk is broken, says the simulation")
             case Fault(kind="before"):
                 self.die(f"before commit {self.commits}")
+            case Fault(kind="lost"):
+                self.failed = True
+                raise StoreFailed("the disk failed, says the simulation")
         make()
+        if isinstance(fault, Fault) and fault.kind == "kept":
+            self.failed = True
+            raise StoreFailed("the disk failed, says the simulation")
         if isinstance(fault, Fault) and fault.kind == "after":
             self.die(f"after commit {self.commits}")
 
     def calm_down(self) -> None:
-        """Nothing goes wrong from now on."""
+        """Nothing goes wrong from now on, and it is as late as it ever was."""
+        self._set_by = self._set_latest
         self._faults.clear()
 
     # The process
@@ -106,7 +127,7 @@ class World:
     def begin(self) -> None:
         """A new process."""
         self.life += 1
-        self.dead = False
+        self.dead = self.failed = False
 
     def close(self) -> None:
         """End the loop, and whoever still waits in it."""
@@ -129,13 +150,15 @@ class World:
         done = self.loop.create_future()
 
         async def thread() -> None:
+            answer: Any = None
+            failure: BaseException | None = None
             try:
                 await asyncio.sleep(self.chance.choice(SECONDS_IN_A_THREAD))
-                answer, failure = function(*args), None
+                answer = function(*args)
             except asyncio.CancelledError:
-                raise
+                failure = Died("with its process")
             except BaseException as error:  # noqa: BLE001 - raised where the thread is waited for
-                answer, failure = None, error
+                failure = error
             if done.done():
                 return
             if failure is None:
@@ -189,10 +212,11 @@ class SimulatedRuntime(Runtime):
 
 
 @contextmanager
-def installed(world: World) -> Iterator[None]:
-    """Have the runtime ask this world where it would ask the machine."""
+def installed(world: World, bounds: tuple[Bound, ...]) -> Iterator[None]:
+    """Have the runtime ask this world where it would ask the machine, with bounds as tight as that."""
     random.seed(world.chance.random())  # of which backoffs take their jitter
     with (
+        tightened(bounds),
         mock.patch.object(anyio.to_thread, "run_sync", world.in_thread),
         mock.patch.object(anyio.from_thread, "check_cancelled", return_value=None),
         mock.patch.object(committer, "perf_counter", world.stopwatch),
