@@ -42,7 +42,7 @@ class LargeSnapshots:
         self._tasks = tasks
 
     def begin(self, cell: Cell, taken: Image) -> None:
-        """Make a snapshot of what a cell was at a commit; until it is there, ``pictured`` keeps others from its chain."""
+        """Make a snapshot of what a cell was at a commit; until then ``pictured`` keeps others from its chain."""
         self._tasks.start_soon(self._make, cell, cell.chain, taken)
 
     async def _make(self, cell: Cell, chain: Chain, taken: Image) -> None:

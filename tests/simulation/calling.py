@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 
 from looms import LoomsError, Runtime, UnknownRun
+from looms.snapshots.errors import StoreFailed
 from tests.simulation import operations as ops
 from tests.simulation.application import app
 from tests.simulation.handling import Handling
@@ -88,7 +89,7 @@ class Calling:
 
     async def _start(self, operation: ops.Start) -> str:
         while operation.run in self._deleting:  # noqa: ASYNC110 - time costs nothing here
-            await anyio.sleep(0.001)
+            await anyio.sleep(0.02)
         self._starting[operation.run] += 1
         try:
             definition: Any = app.definitions[f"sim.{operation.definition}"]
@@ -113,7 +114,7 @@ class Calling:
         self._deleting.add(run_id)
         try:
             while self._starting[run_id]:  # noqa: ASYNC110
-                await anyio.sleep(0.001)
+                await anyio.sleep(0.02)
             run = self._runtime.run(run_id)
             state = await run.inspect()
             if state.status not in OVER:
@@ -124,8 +125,9 @@ class Calling:
             self._leaving.append(log)
             try:
                 await run.delete()
-            except LoomsError:
-                self._leaving.remove(log)
+            except LoomsError as error:
+                if not isinstance(error, StoreFailed):
+                    self._leaving.remove(log)
                 raise
             if not self._world.dead:
                 self._leaving.remove(log)

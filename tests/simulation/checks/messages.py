@@ -32,9 +32,13 @@ def arrivals(history: History) -> Iterator[str]:
                 if len(sent) == 1 and arrived + returned > count:
                     yield f"{name} arrived {arrived} times and came back {returned} times"
                 targets = history.of(to)
-                if any(target.over or target.held_up or target.source is not None for target in targets) or log.over:
+                if (
+                    any(target.over or target.held_up or target.source is not None for target in targets)
+                    or log.over
+                    or log.held_up
+                ):
                     continue  # it may have come too late, or back to nobody
-                if not targets and not returned and not log.held_up and list(record.decisions) == ["root"]:
+                if not targets and not returned and list(record.decisions) == ["root"]:
                     yield f"{name} went to nobody, and did not come back"
                 if targets and not arrived and not returned and not _crowded(history, to):
                     yield f"{name} did not arrive"
