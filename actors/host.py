@@ -187,8 +187,8 @@ class Host:
         """
         if not self.open:
             raise RuntimeClosed(
-                f"the runtime on {self.store.path} is not open; use it inside `async with looms.Runtime(...)`"
-            )
+                f"the runtime on {self.store.path} is closed; use it inside `async with looms.Runtime(...)`"
+            ) from self.store.environment.failure
         if self.store.environment.forked:
             raise RuntimeClosed(
                 f"the runtime on {self.store.path} belongs to process {self._process}, which this one was forked from; "

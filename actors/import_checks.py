@@ -21,8 +21,8 @@ def check_kept(data: bytes) -> Kept:
         raise DoesNotFit("a kept event without an event")
     for letter in kept.letters:
         check_letter(letter)
-    for what, id in (("run id", kept.run_id), ("idempotency key", kept.key)):
-        problem = None if id is None else id_problem(id)
+    for what, id, called in (("run id", kept.run_id, "an id"), ("idempotency key", kept.key, "a key")):
+        problem = None if id is None else id_problem(id, called)
         if problem:
             raise DoesNotFit(f"{what} {problem}")
     return kept
@@ -34,7 +34,7 @@ def check_publication(key: str, answer: bytes) -> bytes:
     Raises:
         DoesNotFit: it is no answer, or no key.
     """
-    problem = id_problem(key)
+    problem = id_problem(key, "a key")
     if problem:
         raise DoesNotFit(f"idempotency key {problem}")
     try:

@@ -1,6 +1,6 @@
 """What may be asked of a host: a question is checked, and becomes a job or an item whose call its commit answers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -24,7 +24,7 @@ from looms.actors.starting import Beginning, Begun
 from looms.actors.thinning import LIMIT, thin
 from looms.actors.turns import refusal, resume, take_turn
 from looms.reducers.definitions import Definition
-from looms.reducers.errors import InvalidInput, LoomsError, ModuleError
+from looms.reducers.errors import InvalidInput, LoomsError, ModuleError, TurnTooLong
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.ids import checked_id
@@ -93,15 +93,21 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         self.host.committer.add(Beginning(definition.name, data, id, call, exists == "return"))
         return call
 
-    def signal(self, run_id: str, events: Iterable[Event], key: str | None, retain: float | None) -> Call[Receipt]:
+    def signal(self, run_id: str, events: Sequence[Event], key: str | None, retain: float | None) -> Call[Receipt]:
         """Ask for events to be sent to a run, all or none.
 
         Raises:
+            TurnTooLong: more events than a turn may have records.
             UnknownEvent, InvalidEvent: an event that cannot be recorded.
             InvalidInput: no event, or an id, a key or a time that does not fit.
         """
         self.host.check_open()
-        code = self.host.code
+        code, most = self.host.code, self.host.options.max_turn_records
+        if len(events) > most:
+            raise TurnTooLong(
+                f"signal() with {len(events):,} events, which are taken in one turn, and a turn has at most {most:,} "
+                "records (max_turn_records); send them in several calls, or each by itself with signal_many()"
+            )
         letters = tuple([letter_of(event, code) for event in events])
         if not letters:
             raise InvalidInput("signal() without an event; give one or several")

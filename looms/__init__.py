@@ -19,7 +19,7 @@ from looms.actors.errors import (
 from looms.actors.publishing import Published
 from looms.actors.retention import Retention
 from looms.actors.service import Receipt
-from looms.bulk import SignalsRefused
+from looms.bulk import SignalsBrokenOff, SignalsRefused
 from looms.care.backup import Backup, backup
 from looms.care.checking import Checked, check
 from looms.care.findings import Finding
@@ -166,6 +166,7 @@ __all__ = [
     "RuntimeClosed",
     "SeqOutOfRange",
     "SignalFailed",
+    "SignalsBrokenOff",
     "SignalsRefused",
     "Sizes",
     "Snapshot",

@@ -47,6 +47,8 @@ class Run(RunReading[S], Generic[S, O]):
         Raises:
             UnknownRun, RunFinished, RunSuspended: who should take it does not.
             UnknownEvent, InvalidEvent: an event that cannot be recorded.
+            TurnTooLong: more events than a turn may have records (``max_turn_records``): send them in several calls, or
+                each by itself with ``signal_many``.
             ReducerError: the code raised; nothing was appended.
             MailboxFull: nobody takes it, and the mailbox holds as much as it may.
             StoreFull: there is no room on the disk.

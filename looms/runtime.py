@@ -207,8 +207,10 @@ class Runtime(StoreReading):
             The receipts, in order, once all are on disk.
 
         Raises:
+            InvalidInput: what cannot be gone through with ``for``, or another ``errors``.
             SignalsRefused: some were refused; it has what became of each. The others are recorded.
-            RuntimeClosed: the runtime was closed meanwhile; those that were sent before may be recorded.
+            SignalsBrokenOff: what gave the signals raised; those before are settled, and it has what became of each.
+            RuntimeClosed: the runtime was closed meanwhile; it says how many are recorded.
         """
         if errors not in ("raise", "return"):
             raise InvalidInput(f"errors={errors!r}; give 'raise' or 'return'")

@@ -102,6 +102,7 @@ class Cascade:
         self._now = now
         self._most_records = most_records
         self._most_kept = most_kept
+        self._came = 0
         self._queue: deque[Arriving | WaitKey] = deque()
 
     def play(self, *arriving: Arriving) -> list[Entry]:
@@ -115,6 +116,7 @@ class Cascade:
             MailboxFull: nobody takes an event, and the mailbox is full.
             RunFinished: the run is over before the last of them.
         """
+        self._came += len(arriving)
         for first in arriving:
             if self._run.end is not None and first.only is None:
                 raise RunFinished(finished(self._run))
@@ -180,7 +182,7 @@ class Cascade:
         run, kind = self._run, arriving.kind
         seq = run.seq + 1
         if len(self.entries) >= self._most_records:
-            cause = TurnTooLong(f"more than {self._most_records} records (max_turn_records) in one turn")
+            cause = TurnTooLong(self._too_long())
             raise self._failure(cause, run.definition, seq, kind.name) from cause
         at = max(self._now, run.at)
         more = arriving.more
@@ -217,6 +219,12 @@ class Cascade:
             self._keep(entry)
         self.entries.append(entry)
         return entry
+
+    def _too_long(self) -> str:
+        said = f"more than {self._most_records:,} records (max_turn_records) in one turn"
+        if self._came == 1:
+            return f"{said}, all because of one event: do events that follow from each other ever end?"
+        return f"{said}, for {self._came:,} events that came together and what follows from them; send fewer at once"
 
     def _keep(self, entry: Entry) -> None:
         if len(self._run.mailbox) >= self._most_kept:

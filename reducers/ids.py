@@ -4,6 +4,8 @@ from typing import Any
 
 from looms.reducers.errors import InvalidInput
 
+_KINDS = {int: "a whole number", float: "a number", bool: "a truth value", bytes: "bytes", type(None): "nothing"}
+
 
 def checked_id(value: Any, what: str) -> str:
     """An id as it may be stored.
@@ -11,17 +13,17 @@ def checked_id(value: Any, what: str) -> str:
     Raises:
         InvalidInput: it is not a text of 1 to 255 bytes of UTF-8; the message says the rule.
     """
-    problem = id_problem(value)
+    problem = id_problem(value, "a key" if what.endswith("key") else "an id")
     if problem:
         raise InvalidInput(f"{what} {problem}")
     return str(value)
 
 
-def id_problem(value: Any) -> str | None:
+def id_problem(value: Any, called: str = "an id") -> str | None:
     """What is wrong with an id, with the rule, or None."""
-    rule = "an id is text of 1 to 255 bytes of UTF-8"
+    rule = f"{called} is text of 1 to 255 bytes of UTF-8"
     if type(value) is not str:
-        return f"{value!r} is a {type(value).__name__}; {rule}"
+        return f"{value!r} is {_KINDS.get(type(value)) or f'of type {type(value).__name__}'}; {rule}"
     try:
         size = len(value.encode())
     except UnicodeEncodeError:

@@ -52,7 +52,7 @@ def chunks(reading: Reading, head: Head, first: int = 1, last: int | None = None
         return
 
     def room() -> int:
-        return size
+        return min(size, last - seq + 1)
 
     for chunk in extents.chunks(_from(reading, head, seq), room):
         wanted = extents.upto(chunk, last)
@@ -166,10 +166,15 @@ def _from(reading: Reading, head: Head, seq: int) -> Iterator[Extent]:
 def _spilled(reading: Reading, head: Head, seq: int) -> Iterator[Extents]:
     """Iterate over the spilled rows of extents, from the one that holds `seq` on."""
     low = pair(head.number, 0)
-    for key, _ in reading.scan(EXTENTS, low, pair(head.number, seq + 1), reverse=True, limit=1):
-        low = key
+    for key, body in reading.scan(EXTENTS, low, pair(head.number, seq + 1), reverse=True, limit=1):
+        yield _row(reading, key, body)
+        low = key + b"\0"
     for key, body in reading.scan(EXTENTS, low, pair(head.number, head.tail[0].seq)):
-        found = decode(_extents, EXTENTS, key, body, reading)
-        if not found or found[0].seq != read_pair(key)[1]:
-            raise damaged(EXTENTS, key, reading.path, "it is not about the records that its key says")
-        yield found
+        yield _row(reading, key, body)
+
+
+def _row(reading: Reading, key: bytes, body: bytes) -> Extents:
+    found = decode(_extents, EXTENTS, key, body, reading)
+    if not found or found[0].seq != read_pair(key)[1]:
+        raise damaged(EXTENTS, key, reading.path, "it is not about the records that its key says")
+    return found

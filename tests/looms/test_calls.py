@@ -24,6 +24,7 @@ from looms import (
     SeqOutOfRange,
     Started,
     TimedOut,
+    TurnTooLong,
     UnknownEvent,
 )
 from looms.reducers.lifecycle import Cancelled, Taken
@@ -375,6 +376,17 @@ async def test_a_turn_that_would_run_away_is_refused_whole() -> None:
                 await run.signal(Told(what=Do(emits=("a",) * 10)))
         await run.signal(Told(what=Do(emits=("a",) * 4)))
         assert len(await log(run)) == 6
+
+
+async def test_more_events_in_one_call_than_a_turn_may_have_records_are_refused_before_anything_is_done() -> None:
+    async with runtime([play], max_turn_records=5) as rt:
+        run = await rt.start(player, Do())
+        async with nothing_changes(rt):
+            with pytest.raises(TurnTooLong, match=r"6 events.*at most 5.*several calls.*signal_many"):
+                await run.signal(*[Told(what=Do())] * 6)
+            with pytest.raises(ReducerError, match=r"for 3 events that came together.*send fewer at once"):
+                await run.signal(*[Told(what=Do(emits=("a",)))] * 3)
+        await run.signal(*[Told(what=Do())] * 5)
 
 
 def test_everything_public_can_be_imported_from_the_top() -> None:

@@ -75,7 +75,7 @@ async def test_a_call_after_the_close_is_told_so_from_any_task_and_thread(path: 
     thread.start()
     await anyio.to_thread.run_sync(thread.join)
     assert len(told) == 4
-    assert all(str(path) in text and "not open" in text for text in told)
+    assert all(str(path) in text and "is closed" in text for text in told)
 
 
 async def test_whoever_waits_when_the_runtime_is_closed_is_told_so(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Many signals at once: each taken or refused by itself, few commits, one acknowledgement, bounded memory."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from looms import (
     Reduced,
     Runtime,
     RuntimeClosed,
+    SignalsBrokenOff,
     SignalsRefused,
     Started,
     State,
@@ -118,17 +120,78 @@ async def test_a_long_stream_is_gone_through_as_there_is_room_for_it(tmp_path: P
         assert 0 < furthest < 8_192
 
 
-async def test_a_stream_that_raises_ends_the_call_and_what_was_sent_before_is_kept(tmp_path: Path) -> None:
+async def test_a_stream_that_raises_ends_the_call_which_says_what_is_recorded(tmp_path: Path) -> None:
     def stream() -> Iterator[tuple[str, Event]]:
-        yield "a", Hit(1)
+        yield from (("a", Hit(n)) for n in range(100))
+        yield "nobody", Hit(100)
         raise OSError("the file is gone")
 
     async with Runtime(tmp_path / "s", modules=[counting]) as rt:
         await rt.start(counter, run_id="a")
-        with pytest.raises(OSError, match="the file is gone"):
-            await rt.signal_many(stream())
-        await rt.run("a").signal(Hit(2))
-        assert (await rt.run("a").inspect()).state == Counted((1, 2))
+        said = "broke off after 101, with OSError: the file is gone. Of those before 100 are recorded, 1 are not"
+        with pytest.raises(SignalsBrokenOff, match=said) as caught:
+            await rt.signal_many(stream(), errors="return")
+        assert isinstance(caught.value.__cause__, OSError)
+        assert caught.value.outcomes[:100] == [Receipt(2 + n) for n in range(100)]
+        assert isinstance(caught.value.outcomes[100], UnknownRun)
+        assert (await rt.run("a").inspect()).state == Counted(tuple(range(100)))
+
+
+@pytest.mark.parametrize("given", [None, 5, "a", counter])
+async def test_what_cannot_be_gone_through_is_refused(tmp_path: Path, given: Any) -> None:
+    async with Runtime(tmp_path / "s", modules=[counting]) as rt:
+        with pytest.raises(
+            InvalidInput, match=r"signals=.*; give \(run_id, event\) or \(run_id, event, key\) for each"
+        ):
+            await rt.signal_many(given)
+
+
+async def test_an_async_generator_is_refused_with_what_to_make_of_it(tmp_path: Path) -> None:
+    async def stream() -> AsyncIterator[tuple[str, Event]]:
+        yield "a", Hit(1)
+
+    async with Runtime(tmp_path / "s", modules=[counting]) as rt:
+        with pytest.raises(InvalidInput, match=r"a list: \[one async for one in \.\.\.\]"):
+            await rt.signal_many(stream())  # type: ignore[call-overload]
+
+
+async def test_what_is_said_of_refused_signals_is_so_of_one_of_some_and_of_all(tmp_path: Path) -> None:
+    async with Runtime(tmp_path / "s", modules=[counting]) as rt:
+        await rt.start(counter, run_id="a")
+        for given, said in {
+            ("a",): None,
+            ("b",): "^the signal was refused: UnknownRun: there is no run 'b' in this store$",
+            ("a", "b"): "^1 of 2 signals was refused, first number 1 .* The others are recorded",
+            ("b", "c"): "^all 2 signals were refused, the first with UnknownRun: .* `outcomes` has each error$",
+        }.items():
+            signals = [(id, Hit(1)) for id in given]
+            if said is None:
+                await rt.signal_many(signals)
+            else:
+                with pytest.raises(SignalsRefused, match=said):
+                    await rt.signal_many(signals)
+
+
+async def test_keys_that_were_there_are_answered_many_at_once(tmp_path: Path) -> None:
+    """To look up what is there takes no commit, so nobody waits for the disk: nor is each a turn of the loop."""
+    async with Runtime(tmp_path / "s", modules=[counting], snapshot_every=100_000) as rt:
+        await rt.start(counter, run_id="a")
+        signals = [("a", Hit(n), f"key-{n}") for n in range(9_000)]
+        first = await rt.signal_many(signals)
+        turns = 0
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while True:
+                await anyio.lowlevel.checkpoint()
+                turns += 1
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(count_turns)
+            again = await rt.signal_many(signals)
+            tasks.cancel_scope.cancel()
+        assert again == [Receipt(receipt.seq, duplicate=True) for receipt in first]
+        assert turns < 3_000
 
 
 async def test_a_runtime_that_closes_tells_who_sends_many(tmp_path: Path) -> None:
@@ -149,3 +212,6 @@ async def test_a_runtime_that_closes_tells_who_sends_many(tmp_path: Path) -> Non
         while (await run.inspect()).seq < 100:
             await anyio.lowlevel.checkpoint()
     assert len(told) == 1
+    assert re.match(
+        r"the runtime was closed while signals were sent: [1-9][\d,]* are recorded, \d[\d,]* are not", str(told[0])
+    )

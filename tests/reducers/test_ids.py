@@ -26,17 +26,23 @@ def test_text_of_1_to_255_bytes_is_an_id(id: str) -> None:
         ("é" * 128, "has 256 bytes"),
         ("🙂" * 64, "has 256 bytes"),
         ("\ud800", "cannot be encoded"),
-        (5, "5 is a int"),
-        (b"a", "b'a' is a bytes"),
-        (None, "None is a NoneType"),
-        (["a"], "is a list"),
-        (Name.ADA, "is a Name"),
+        (5, "5 is a whole number"),
+        (b"a", "b'a' is bytes"),
+        (None, "None is nothing"),
+        (True, "True is a truth value"),
+        (["a"], "is of type list"),
+        (Name.ADA, "is of type Name"),
     ],
 )
 def test_anything_else_is_refused_with_the_rule(id: Any, problem: str) -> None:
     with pytest.raises(InvalidInput, match=r"run id .*an id is text of 1 to 255 bytes of UTF-8") as caught:
         checked_id(id, "run id")
     assert problem in str(caught.value)
+
+
+def test_a_key_is_called_a_key() -> None:
+    with pytest.raises(InvalidInput, match=r"^idempotency key 5 is a whole number; a key is text of 1 to 255 bytes of"):
+        checked_id(5, "idempotency key")
 
 
 def test_a_long_id_is_shortened_in_the_message() -> None:
