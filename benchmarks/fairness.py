@@ -3,8 +3,10 @@
 No budget: the p99 of the others is reported, and what it is beside an idle store.
 
 Measured: twenty senders, each with a run of its own, that signal and pause for some milliseconds, for a few seconds:
-alone; beside a run that a hundred senders flood; beside one whose state is huge and changes with each signal, one
-after the other; beside one whose reducer takes 20 ms of CPU for each. What each of the twenty waits for an
+alone; beside a run that a hundred senders flood; beside one whose state is huge (10 MB, and 100 MB) and changes with
+each signal, one after the other; beside one that gets payloads of 10 MB; beside one with 100,000 waits, of which each
+signal meets one and opens another; beside one with as many events in its mailbox, of which each signal takes one and
+leaves another; beside one whose reducer takes 20 ms of CPU for each. What each of the twenty waits for an
 acknowledgement.
 
 Not measured: what the loaded run itself gets.
@@ -12,6 +14,7 @@ Not measured: what the loaded run itself gets.
 
 import time
 from collections.abc import Awaitable, Callable
+from itertools import count
 from typing import Any
 
 import anyio
@@ -21,7 +24,8 @@ from benchmarks.application import MODULES, Counted, start_all, tally
 from benchmarks.context import Context
 from benchmarks.figures import Figure, number, percentile
 from benchmarks.reporting import progress
-from looms import Event, Module, Reduced, Run, Started, State, replace
+from benchmarks.sizes import Sizes
+from looms import Event, Module, Reduced, Run, Started, State, replace, step, wait
 
 module = Module("fairness")
 
@@ -51,6 +55,50 @@ def huge(state: Huge, event: Started[int] | Poked) -> Reduced[Huge]:
     return Huge(chunks, state.count + 1)
 
 
+@module.event("heavy")
+class Heavy(Event):
+    text: str
+
+
+class Size(State):
+    size: int = 0
+
+
+@module.reducer("heavy_one", state=Size)
+def heavy_one(state: Size, event: Started[None] | Heavy) -> Reduced[Size]:
+    """Takes large payloads, and keeps their size."""
+    return Size(len(event.text)) if isinstance(event, Heavy) else state
+
+
+@module.event("answered")
+class Answered(Event):
+    n: int
+
+
+@module.reducer("parked", state=Size)
+def parked(state: Size, event: Started[int] | Answered) -> Reduced[Size]:
+    """Started with how many answers it waits for at once."""
+    if isinstance(event, Started):
+        return step(Size(event.input), *(wait(Answered, match={"n": n}) for n in range(event.input)))
+    return step(replace(state, size=state.size + 1), wait(Answered, match={"n": state.size}))
+
+
+@module.event("mailed")
+class Mailed(Event):
+    n: int
+
+
+@module.reducer("collector", state=Size)
+def collector(state: Size, event: Started[None] | Poked | Mailed) -> Reduced[Size]:
+    """Takes the oldest of what is in its mailbox when it is poked; it waits for none that never comes."""
+    match event:
+        case Started():
+            return step(state, wait(Mailed, match={"n": -1}))
+        case Poked():
+            return step(state, wait(Mailed))
+    return replace(state, size=state.size + 1)
+
+
 class Slow(State):
     count: int = 0
 
@@ -73,7 +121,7 @@ def fairness(context: Context) -> list[Figure]:
             path=context.empty(),
             beside=beside,
             seconds=sizes.fairness_seconds,
-            huge_bytes=sizes.huge_bytes,
+            size=_size(sizes, beside),
         )
         for beside, said in _BESIDE.items()
     }
@@ -95,16 +143,31 @@ _BESIDE = {
     "nothing": "with nothing beside",
     "flood": f"beside a run that {FLOOD} senders flood",
     "huge": "beside a run with a huge state",
+    "vast": "beside a run with a state ten times as large",
+    "heavy": "beside a run that gets large payloads",
+    "waits": "beside a run with many waits",
+    "mail": "beside a run with a full mailbox",
     "slow": f"beside a run whose reducer takes {SLOW * 1e3:g} ms",
 }
 
 
-async def others(path: str, beside: str, seconds: float, huge_bytes: int) -> dict[str, Any]:
+def _size(sizes: Sizes, beside: str) -> int:
+    """How large the burden is."""
+    return {
+        "huge": sizes.huge_bytes,
+        "vast": sizes.vast_bytes,
+        "heavy": sizes.payload_bytes,
+        "waits": sizes.burden_waits,
+        "mail": sizes.burden_mail,
+    }.get(beside, 0)
+
+
+async def others(path: str, beside: str, seconds: float, size: int) -> dict[str, Any]:
     """What the others wait, in milliseconds, while something burdens the runtime."""
     taken: list[float] = []
-    async with looms.Runtime(path, modules=[*MODULES, module]) as runtime:
+    async with looms.Runtime(path, modules=[*MODULES, module], max_mailbox=max(1_024, 2 * size)) as runtime:
         await start_all(runtime, tally, lambda n: f"other-{n}", OTHERS)
-        burden = await _burden(runtime, beside, huge_bytes)
+        burden = await _burden(runtime, beside, size)
         sent = 0
 
         async def other(n: int, until: float) -> None:
@@ -135,16 +198,29 @@ async def others(path: str, beside: str, seconds: float, huge_bytes: int) -> dic
     return {"p50": p50, "p99": p99, "longest": max(taken) * 1e3, "burden": sent}
 
 
-async def _burden(runtime: looms.Runtime, beside: str, huge_bytes: int) -> list[Callable[[], Awaitable[Any]]]:
+async def _burden(runtime: looms.Runtime, beside: str, size: int) -> list[Callable[[], Awaitable[Any]]]:
     """What is called again and again beside the others, each as soon as the call before has returned."""
     run: Run[Any, Any]
     match beside:
         case "flood":
             run = await runtime.start(tally, run_id="flooded")
             return [lambda: run.signal(Counted(amount=1))] * FLOOD
-        case "huge":
-            run = await runtime.start(huge, huge_bytes, run_id="huge")
+        case "huge" | "vast":
+            run = await runtime.start(huge, size, run_id="huge")
             return [lambda: run.signal(Poked())]
+        case "heavy":
+            run = await runtime.start(heavy_one, run_id="heavy")
+            text = "x" * size
+            return [lambda: run.signal(Heavy(text=text))]
+        case "waits":
+            run = await runtime.start(parked, size, run_id="parked")
+            answers = count()
+            return [lambda: run.signal(Answered(n=next(answers)))]
+        case "mail":
+            run = await runtime.start(collector, run_id="collector")
+            await runtime.signal_many(("collector", Mailed(n=n)) for n in range(size))
+            mails = count(size)
+            return [lambda: run.signal(Mailed(n=next(mails)), Poked())]
         case "slow":
             run = await runtime.start(slow, run_id="slow")
             return [lambda: run.signal(Poked())]

@@ -52,7 +52,7 @@ BENCHMARKS = (
     Benchmark("timers", timers, 120),
     Benchmark("in-run waits", in_run_waits, 30),
     Benchmark("stall", stall, 40),
-    Benchmark("fairness", fairness, 30),
+    Benchmark("fairness", fairness, 75),
 )
 PEERS = (Benchmark("steps", durable_steps, 90), Benchmark("saves", saves, 90))
 GROWING = (
