@@ -30,6 +30,7 @@ from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.lacking import MISSING_DEFINITION, lacking
 from looms.actors.large_snapshots import LargeSnapshots
 from looms.actors.options import Options
+from looms.actors.paces import Paces
 from looms.actors.removals import Removals
 from looms.actors.retention import Retention
 from looms.actors.retiring import Retiring
@@ -48,9 +49,7 @@ from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds until an inbox is looked at again whose turn could not be committed
-MOST_ITEMS = 32  # that a cell takes in one turn; then it is others' turn
 LONGEST_DUE = 0.015  # seconds that a group is put together for, when only timers are left
-SLOW = 0.002  # seconds: a cell whose turn takes longer takes one item in the next
 
 
 Waiting: TypeAlias = "OrderedDict[str, list[Posted]]"
@@ -91,7 +90,7 @@ class Host:
         self._ready: Waiting = OrderedDict()
         self._due: Waiting = OrderedDict()  # timers apart: thousands may be due at once, and callers come between
         self._due_next = False
-        self._slow: set[str] = set()
+        self._paces = Paces()
         self._to_wake: set[str] = set()
         former = stuck.read(store.path) if options.serves else None
         self.watchdog = Watchdog(store.path, options.stuck_after, options.on_stuck, former)
@@ -229,8 +228,7 @@ class Host:
         if not ready:
             return None
         run_id, waiting = ready.popitem(last=False)
-        most = 1 if run_id in self._slow else MOST_ITEMS
-        if len(waiting) <= most:
+        if len(waiting) == 1 or len(waiting) <= (most := self._paces.most(run_id)):
             return Turns(run_id, waiting)
         ready[run_id] = waiting[most:]
         return Turns(run_id, waiting[:most])
@@ -238,10 +236,7 @@ class Host:
     def _took(self, job: Job, seconds: float) -> None:
         """Note how long a job took: a cell that is slow takes one item at a time, so that others come between."""
         if isinstance(job, Turns):
-            if seconds > SLOW:
-                self._slow.add(job.run_id)
-            elif self._slow:
-                self._slow.discard(job.run_id)
+            self._paces.took(job.run_id, len(job.posted), seconds)
         if seconds > self.watchdog.limit:
             self.watchdog.took(job, seconds)
 

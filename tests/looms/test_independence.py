@@ -78,6 +78,18 @@ async def test_a_run_that_is_slow_takes_one_thing_at_a_time_and_others_come_betw
         assert (await slow.state()) == Pushes(12)
 
 
+async def test_a_run_of_which_nothing_is_known_takes_few_things_before_others_come(
+    tmp_path: Path, told: list[str]
+) -> None:
+    async with Runtime(tmp_path / "s", modules=[crowd]) as rt:
+        slow, other = await rt.start(door, run_id="slow"), await rt.start(door, run_id="other")
+        async with anyio.create_task_group() as tasks:
+            for _ in range(30):
+                tasks.start_soon(push, slow, told, 0.005)
+            tasks.start_soon(push, other, told)
+        assert told.index("other") <= 5, told
+
+
 async def test_runs_begin_and_end_beside_one_that_is_slow(tmp_path: Path, told: list[str]) -> None:
     async with Runtime(tmp_path / "s", modules=[crowd]) as rt:
         slow = await rt.start(door, run_id="slow")
