@@ -14,7 +14,7 @@ from looms.reducers.effects import Effect, EffectContext
 from looms.reducers.errors import InvalidEvent, LoomsError
 from looms.reducers.events import Event
 from looms.reducers.items import Letter
-from looms.reducers.messages import message_of
+from looms.reducers.messages import message_of, shown
 from looms.reducers.registry import Registry
 
 
@@ -128,6 +128,6 @@ def letter_of(event: Event, code: Registry) -> Letter:
     """
     if not isinstance(event, Event):
         given = "the class; give an event of it" if isinstance(event, type) else "not an event"
-        raise InvalidEvent(f"{event!r} is {given}")
+        raise InvalidEvent(f"{shown(event)} is {given}")
     kind = code.event_of(event)
     return Letter(kind.name, kind.version, kind.pack(event)[0])

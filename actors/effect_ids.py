@@ -4,6 +4,7 @@ import re
 
 from looms.actors.errors import UnknownEffect
 from looms.reducers.folded import EffectKey
+from looms.reducers.messages import shown
 from looms.snapshots import effect_rows
 from looms.snapshots.rows import Head
 
@@ -22,7 +23,7 @@ def effect_key(head: Head, effect_id: str) -> EffectKey:
         if effect_rows.id_of(head, *key) == str(effect_id):
             return key
     shape = f"{head.run_id}:SEQ:INDEX" + (f"~{head.number}, since a run before it had its id" if head.again else "")
-    raise UnknownEffect(f"{effect_id!r} is no effect of run {head.run_id}; their ids are {shape}")
+    raise UnknownEffect(f"{shown(effect_id)} is no effect of run {head.run_id}; their ids are {shape}")
 
 
 def not_outstanding(run_id: str, effect_id: str) -> UnknownEffect:

@@ -25,6 +25,7 @@ from looms.actors.turns import take_turn
 from looms.reducers.errors import LoomsError, SeqOutOfRange
 from looms.reducers.folded import FoldedRun
 from looms.reducers.forks import Fork, lineage
+from looms.reducers.messages import shown
 from looms.snapshots import copying, heads, history
 from looms.snapshots.copying import Copy
 from looms.snapshots.errors import StoreError
@@ -109,7 +110,7 @@ class Part(msgspec.Struct, frozen=True):
         if source is None or (self.progress is not None and source.number != self.progress.source):
             raise unknown(run_id)
         if type(at) is not int or not 1 <= at <= source.seq:
-            raise SeqOutOfRange(f"seq {at!r}: run {run_id} has records 1 to {source.seq}")
+            raise SeqOutOfRange(f"seq {shown(at)}: run {run_id} has records 1 to {source.seq}")
         there = heads.find(group.reading, self.asked.fork_id)
         if there is not None:
             raise exists(there)

@@ -29,6 +29,7 @@ from looms.reducers.entries import Entry, copied
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.forks import Fork, Forks, lineage
 from looms.reducers.ids import checked_id
+from looms.reducers.messages import shown
 from looms.reducers.portable import EffectLine, RunLine
 from looms.reducers.rebuilding import DoesNotFit, Rebuilt
 from looms.reducers.registry import Registry
@@ -261,7 +262,7 @@ class Bringing(msgspec.Struct, frozen=True):
             elif there is not None:
                 raise exists(there)
             else:
-                raise InvalidInput(f"run {id!r} is there twice; import them under different ids")
+                raise InvalidInput(f"run {shown(id)} is there twice; import them under different ids")
         return skipped
 
 

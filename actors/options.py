@@ -6,6 +6,7 @@ import msgspec
 
 from looms.actors.retention import Retention
 from looms.reducers.errors import InvalidInput
+from looms.reducers.messages import shown
 from looms.reducers.moments import is_seconds
 from looms.reducers.plan import Limits
 from looms.snapshots.stuck import Stuck
@@ -42,13 +43,13 @@ class Options(msgspec.Struct, frozen=True):
         for name in ("snapshot_every", "max_resident", "max_mailbox", "max_turn_records"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise InvalidInput(f"{name}={value!r}; give a whole number from 1")
+                raise InvalidInput(f"{name}={shown(value)}; give a whole number from 1")
         if self.stuck_after is not None and not (is_seconds(self.stuck_after) and self.stuck_after > 0):
-            raise InvalidInput(f"stuck_after={self.stuck_after!r}; give a number of seconds above 0, or None")
+            raise InvalidInput(f"stuck_after={shown(self.stuck_after)}; give a number of seconds above 0, or None")
         if self.on_stuck is not None and not callable(self.on_stuck):
-            raise InvalidInput(f"on_stuck={self.on_stuck!r}; give a function of a looms.Stuck, or None")
+            raise InvalidInput(f"on_stuck={shown(self.on_stuck)}; give a function of a looms.Stuck, or None")
         if not isinstance(self.retention, Retention | None):
-            raise InvalidInput(f"retention={self.retention!r}; give a looms.Retention(...)")
+            raise InvalidInput(f"retention={shown(self.retention)}; give a looms.Retention(...)")
 
     @property
     def limits(self) -> Limits:

@@ -46,9 +46,9 @@ class Publication(msgspec.Struct, frozen=True):
 
     def __call__(self, group: Group) -> None:
         """Put it into a group."""
-        known = None if self.key is None else keys.get(group.reading, PUBLICATIONS, self.key)
+        known = None if self.key is None else keys.publication(group.reading, self.key)
         if known is not None:
-            group.answer(self.call, Published(msgspec.msgpack.decode(known, type=list[str]), True))
+            group.answer(self.call, Published(known, True))
             return
         delivery = Delivery((self.letter,))
         found = waiting_for(group, self.letter)

@@ -204,10 +204,12 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def error_of(failure: Failure, known: dict[str, type[LoomsError]]) -> LoomsError:
-    """The error that a failure tells of: of its class where that is known, else a ``LoomsError`` that names it."""
+    """The error that a failure tells of: of its class, or a ``LoomsError`` that names a class that is not known."""
     cls = known.get(failure.error)
-    if cls is None:
-        return LoomsError(f"{failure.error}: {failure.message}")
-    if issubclass(cls, ReducerError):
+    told = LoomsError(f"{failure.error}: {failure.message}")
+    if cls is None or not failure.message:
+        return told
+    try:
         return cls(failure.message, **failure.fields)
-    return cls(failure.message)
+    except TypeError:
+        return told  # a class that has other fields in the host's version

@@ -106,9 +106,10 @@ class RequestsServed:
         with self._host.store.view() as view:
             data = requests.asked(view, id)
         try:
-            return ask(service, self._host, unpack_request(data or b""))
-        except msgspec.MsgspecError as error:
+            request = unpack_request(data or b"")
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise InvalidInput(f"a request that this version does not know: {error}") from error
+        return ask(service, self._host, request)
 
     def _is_answered(self, id: bytes) -> bool:
         with self._host.store.view() as view:

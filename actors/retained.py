@@ -6,7 +6,7 @@ kept for a run that is not there yet is found by the run's id.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -16,10 +16,13 @@ from looms.reducers.codec import plain
 from looms.reducers.errors import LoomsError
 from looms.reducers.events import EventType
 from looms.reducers.items import Delivery, Letter
-from looms.reducers.matching import Path, contains, digest, leaves, todays_match
+from looms.reducers.matching import Path, contains, digest, leaves, scalar, todays_match
 from looms.reducers.moments import LAST
 from looms.reducers.open_waits import OpenWait
 from looms.snapshots import retained, timers
+from looms.snapshots.packing import u64
+from looms.snapshots.rows import unpacked
+from looms.snapshots.tables import RETAINED
 from looms.snapshots.timers import TimerKey
 
 RUNTIME = 0  # the run number of the runtime's own timers
@@ -28,13 +31,23 @@ RUNTIME = 0  # the run number of the runtime's own timers
 class Kept(msgspec.Struct, frozen=True, array_like=True):
     """What is kept: for whoever waits for it, or for the run of that id."""
 
-    letters: tuple[Letter, ...]
+    letters: Annotated[tuple[Letter, ...], msgspec.Meta(min_length=1)]
     until: int
     run_id: str | None = None
     key: str | None = None
 
 
 unpack_kept = msgspec.msgpack.Decoder(Kept).decode
+
+
+def _read(group: Group, n: int) -> Kept | None:
+    """A kept event; None when it is gone.
+
+    Raises:
+        StoreFormatError: it is none.
+    """
+    data = retained.get(group.reading, n)
+    return None if data is None else unpacked(unpack_kept, RETAINED, u64(n), data, group.reading)
 
 
 def keep(group: Group, kept: Kept) -> None:
@@ -58,10 +71,9 @@ def keep_again(group: Group, kept: Kept) -> None:
 
 def drop(group: Group, n: int) -> None:
     """Let a kept event go, which was given to somebody or whose time is over."""
-    data = retained.get(group.reading, n)
-    if data is None:
+    kept = _read(group, n)
+    if kept is None:
         return
-    kept = unpack_kept(data)
     retained.delete(group.batch, n)
     for hash in hashes(kept):
         retained.unindex(group.batch, hash, n)
@@ -92,8 +104,7 @@ def take_for_new(group: Group, run_id: str) -> Iterator[Delivery]:
     if not group.memory.keeps:
         return
     for n in retained.find(group.reading, _run_hash(run_id)):
-        data = retained.get(group.reading, n)
-        kept = None if data is None else unpack_kept(data)
+        kept = _read(group, n)
         drop(group, n)
         if kept is not None and kept.until > group.now:
             yield Delivery(kept.letters, key=kept.key)
@@ -106,8 +117,7 @@ def _meeting(group: Group, wait: OpenWait) -> list[tuple[int, Kept]]:
     for kind in (group.code.events[type] for type in wait.types if type in group.code.events):
         for hash in _hashes_of(kind, top):
             for n in retained.find(group.reading, hash):
-                data = retained.get(group.reading, n)
-                kept = None if data is None else unpack_kept(data)
+                kept = _read(group, n)
                 if kept and kept.until > group.now and _meets(kept.letters[0], kind, wait):
                     found[n] = kept
     return sorted(found.items())
@@ -139,8 +149,8 @@ def hashes(kept: Kept) -> list[bytes]:
     if kept.run_id is not None:
         return [_run_hash(kept.run_id)]
     letter = kept.letters[0]
-    tops = {path: value for path, value in leaves(plain(letter.payload)).items() if len(path) == 1}
-    return [digest(letter.type, (), ()), *(digest(letter.type, (path,), (value,)) for path, value in tops.items())]
+    tops = {field: part for field, part in plain(letter.payload).items() if not isinstance(part, dict | list)}
+    return [digest(letter.type, (), ()), *(digest(letter.type, ((at,),), (scalar(top),)) for at, top in tops.items())]
 
 
 def _run_hash(run_id: str) -> bytes:

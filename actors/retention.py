@@ -5,6 +5,7 @@ import math
 import msgspec
 
 from looms.reducers.errors import InvalidInput
+from looms.reducers.messages import shown
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -31,13 +32,15 @@ class Retention(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if type(self.keep_every) is not int or self.keep_every < 1:
-            raise InvalidInput(f"Retention: keep_every={self.keep_every!r}; give a whole number of records from 1")
+            raise InvalidInput(f"Retention: keep_every={shown(self.keep_every)}; give a whole number of records from 1")
         if self.snapshots == math.inf:
             raise InvalidInput("Retention: snapshots=inf; None keeps them for ever")
         for name in ("finished", "completed", "failed", "cancelled", "snapshots"):
             age = getattr(self, name)
             if age is not None and (isinstance(age, bool) or not isinstance(age, int | float) or not age >= 0):
-                raise InvalidInput(f"Retention: {name}={age!r}; give seconds from 0, such as 90 * looms.DAY, or None")
+                raise InvalidInput(
+                    f"Retention: {name}={shown(age)}; give seconds from 0, such as 90 * looms.DAY, or None"
+                )
 
     def age(self, status: str) -> float:
         """How many seconds a run is kept that ended so; ``inf`` for ever."""

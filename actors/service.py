@@ -27,8 +27,10 @@ from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, LoomsError, ModuleError, TurnTooLong
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
+from looms.reducers.givens import word
 from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Letter, ReleaseAsked
+from looms.reducers.messages import shown
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Accepted, Duplicate, Ignored, Outcome, Undelivered
 from looms.snapshots import effect_rows, heads
@@ -81,11 +83,10 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         """
         self.host.check_open()
         if not isinstance(definition, Definition):
-            raise InvalidInput(f"{definition!r} is no definition; give a reducer as @module.reducer left it")
+            raise InvalidInput(f"{shown(definition)} is no definition; give a reducer as @module.reducer left it")
         if self.host.code.definition(definition.name) is not definition:
             raise ModuleError(f"{definition.name} is another definition than the one of that name among these modules")
-        if exists not in ("error", "return"):
-            raise InvalidInput(f"exists={exists!r}; give 'error' or 'return'")
+        word("exists", exists, "error", "return")
         data, _ = definition.pack_input(input)
         id = new_run_id(self.host.clock.now()) if run_id is None else checked_id(run_id, "run id")
         call: Call[Begun] = Call(self.request)
@@ -141,12 +142,12 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         """
         self.host.check_open()
         if not is_seconds(grace):
-            raise InvalidInput(f"grace={grace!r} is no number of seconds")
+            raise InvalidInput(f"grace={shown(grace)} is no number of seconds")
         why = str(reason)
         try:
             why.encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"reason={why!r} cannot be stored: {error}") from error
+            raise InvalidInput(f"reason={shown(why)} cannot be stored: {error}") from error
         call: Call[None] = Call(self.request, _nothing)
         self.host.post(checked_id(run_id, "run id"), Posted(CancelAsked(why, grace), call))
         return call
@@ -254,8 +255,7 @@ class Service(msgspec.Struct, frozen=True, gc=False):
             InvalidInput: an id or ``effects`` that does not fit.
         """
         self.host.check_open()
-        if effects not in ("hold", "redispatch"):
-            raise InvalidInput(f"effects={effects!r}; give 'hold' or 'redispatch'")
+        word("effects", effects, "hold", "redispatch")
         id = new_run_id(self.host.clock.now()) if fork_id is None else checked_id(fork_id, "run id")
         call: Call[str] = Call(self.request)
         self.host.forking.begin(Asked(checked_id(run_id, "run id"), at, id, effects == "hold", call))
@@ -278,7 +278,7 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         if retain is None:
             return None
         if not is_seconds(retain) or retain <= 0:
-            raise InvalidInput(f"retain={retain!r} is no number of seconds above 0")
+            raise InvalidInput(f"retain={shown(retain)} is no number of seconds above 0")
         try:
             return due_after(self.host.clock.now(), retain)
         except ValueError as error:

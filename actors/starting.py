@@ -56,6 +56,7 @@ class Beginning(msgspec.Struct, frozen=True):
         cell = group.begin(head)
         (outcome,) = take_turn(group, cell, [Posted(Start(self.input))])
         if isinstance(outcome, Refused):
+            group.batch.give_back(head.number)
             group.refuse(self.call, outcome.error)
             return
         for kept in take_for_new(group, self.run_id):

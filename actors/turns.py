@@ -25,7 +25,6 @@ from looms.reducers.items import (
     Letter,
     TimerFired,
     pack_item,
-    unpack_item,
 )
 from looms.reducers.plan import (
     Accepted,
@@ -79,8 +78,8 @@ def take_messages(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcom
     if not cell.unread or cell.suspended is not None:
         return take_turn(group, cell, posted)
     group.look(cell)
-    found = inbox.page(group.reading, cell.head.number, cell.skipped, READ)
-    waiting = [Posted(unpack_item(data), message=n) for n, data in found]
+    found = inbox.items(group.reading, cell.head.number, cell.skipped, READ)
+    waiting = [Posted(item, message=n) for n, item in found]
     outcomes = take_turn(group, cell, [*waiting, *posted])
     cell.skipped = 0
     if len(found) == READ:
@@ -133,9 +132,9 @@ def _known_keys(group: Group, number: int, items: Iterable[Item]) -> dict[str, i
     known: dict[str, int] = {}
     for item in items:
         key = item.key if isinstance(item, Delivery) else None
-        found = None if key is None else keys.get(group.reading, number, key)
+        found = None if key is None else keys.seq(group.reading, number, key)
         if key is not None and found is not None:
-            known[key] = msgspec.msgpack.decode(found, type=int)
+            known[key] = found
     return known
 
 

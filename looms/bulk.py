@@ -13,6 +13,7 @@ from looms.actors.service import Receipt, Service
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.events import Event
 from looms.reducers.givens import refused
+from looms.reducers.messages import shown
 
 AHEAD = 4_096  # sent before the first of them is waited for
 PAUSE_EVERY = 64  # sent before the loop may serve others
@@ -142,7 +143,7 @@ def _parts(one: Any) -> tuple[str, Event, str | None]:
             return run_id, event, None
         case (run_id, event, key):
             return run_id, event, key
-    raise InvalidInput(f"{one!r} is no signal; give (run_id, event), or (run_id, event, key)")
+    raise InvalidInput(f"{shown(one)} is no signal; give (run_id, event), or (run_id, event, key)")
 
 
 def all_taken(outcomes: list[Receipt | LoomsError]) -> list[Receipt | LoomsError]:

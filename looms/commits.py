@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 
 from looms.pages import Pages
 from looms.reducers.errors import InvalidInput
+from looms.reducers.messages import shown
 from looms.snapshots import commits, heads, rows
 from looms.snapshots.reading import Reading
 from looms.source import Source
@@ -20,7 +21,7 @@ def read_commits(source: Source, after: int, follow: bool) -> AsyncIterator[Comm
     async def read() -> list[Commit] | None:
         nonlocal after
         if type(after) is not int or not 0 <= after < 2**63:
-            raise InvalidInput(f"after={after!r}; give the number of a commit, or 0")
+            raise InvalidInput(f"after={shown(after)}; give the number of a commit, or 0")
         while True:
             more = source.next_commit()
             with source.view() as view:

@@ -246,7 +246,19 @@ async def _through_host(environment: Environment, code: Registry | None, tends: 
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(requests.take_back, environment, id)
-    reply = unpack_reply(data)
+    return reply_of(data)
+
+
+def reply_of(data: bytes) -> Any:
+    """What a host answered, as plain data.
+
+    Raises:
+        LoomsError: what it refused with; or that it is no answer, of a host of another version perhaps.
+    """
+    try:
+        reply = unpack_reply(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise LoomsError(f"the host answered with what this version does not know ({error})") from error
     if reply.failure is not None:
         raise error_of(reply.failure, _errors())
     return reply.value

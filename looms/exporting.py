@@ -14,6 +14,7 @@ import anyio.to_thread
 import msgspec
 from anyio import lowlevel
 
+from looms.actors.import_checks import check_kept, check_publication
 from looms.actors.jobs import unknown
 from looms.export_files import ExportFile, Target
 from looms.listing import definition_name, unknown_definition
@@ -23,6 +24,7 @@ from looms.reducers.forks import before_it_came
 from looms.reducers.givens import items, listener
 from looms.reducers.ids import checked_id
 from looms.reducers.items import Delivery, pack_item, unpack_item
+from looms.reducers.messages import shown
 from looms.reducers.portable import (
     FORMAT,
     EffectLine,
@@ -35,6 +37,7 @@ from looms.reducers.portable import (
     line,
     record_line,
 )
+from looms.reducers.rebuilding import DoesNotFit
 from looms.snapshots import effect_rows, heads, inbox, keys, log
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.formats import library
@@ -78,8 +81,8 @@ def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None
     """
     name = definition_name(definition)
     if status is not None and status not in heads.STATUSES:
-        hint = closest(str(status), heads.STATUSES)
-        raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
+        hint = closest(shown(status), heads.STATUSES)
+        raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
     if run_ids is None:
         return Chosen(definition=name, status=status)
     ids = items("run_ids", run_ids, "a list of ids")
@@ -222,13 +225,12 @@ class Walk:
             table, low = self._rest
             found = view.rows(table, low, None if table is RETAINED else u64(keys.PUBLICATIONS + 1))
             for key, body in found:
-                if isinstance(body, StoreFormatError):
+                made = None if isinstance(body, StoreFormatError) else _line_of_no_run(table, key, body)
+                if made is not None:
+                    lines.append(made)
+                else:
                     name = decoded(table, key).get("n" if table is RETAINED else "key", "?")
                     self.passed_over.append(f"{'kept event' if table is RETAINED else 'publication key'} {name}")
-                elif table is RETAINED:
-                    lines.append(line(KeptLine(msgspec.Raw(as_json(body)))))
-                else:
-                    lines.append(line(PublicationLine(key[8:].decode(errors="replace"), msgspec.Raw(as_json(body)))))
             if found:
                 self._rest = (table, found[-1][0] + b"\0")
             else:
@@ -290,6 +292,19 @@ def _record(view: Reading, head: Head, seq: int, data: bytes) -> bytes:
             run=head.number,
             seq=seq,
         ) from error
+
+
+def _line_of_no_run(table: Table, key: bytes, body: bytes) -> bytes | None:
+    """The line of a kept event or a publication's key; None of one that no import would take."""
+    try:
+        if table is RETAINED:
+            check_kept(body)
+            return line(KeptLine(msgspec.Raw(as_json(body))))
+        name = key[8:].decode()
+        check_publication(name, body)
+    except (DoesNotFit, UnicodeDecodeError):
+        return None
+    return line(PublicationLine(name, msgspec.Raw(as_json(body))))
 
 
 async def export(

@@ -25,8 +25,9 @@ from looms.export_files import Target, is_text, opened, position
 from looms.import_ids import Ids
 from looms.import_reading import Item, Lines, Look, Record
 from looms.reducers.errors import InvalidInput, LoomsError
-from looms.reducers.givens import refused
+from looms.reducers.givens import refused, word
 from looms.reducers.ids import checked_id
+from looms.reducers.messages import shown
 from looms.reducers.portable import EffectLine, KeptLine, MessageLine, RunLine
 from looms.snapshots import heads
 from looms.snapshots.errors import StoreFormatError
@@ -60,13 +61,13 @@ class Wanted(msgspec.Struct, frozen=True):
     on_conflict: OnConflict = "error"
 
     def __post_init__(self) -> None:
-        if self.effects not in ("hold", "redispatch"):
-            raise InvalidInput(f"effects={self.effects!r}; give 'hold' or 'redispatch'")
-        if self.on_conflict not in ("error", "skip"):
-            raise InvalidInput(f"on_conflict={self.on_conflict!r}; give 'error' or 'skip'")
+        word("effects", self.effects, "hold", "redispatch")
+        word("on_conflict", self.on_conflict, "error", "skip")
+        if not isinstance(self.prefix, str):
+            refused("prefix", self.prefix, "a text to put before the ids")
         for old, new in self.rename.items():
             checked_id(old, "the id to rename")
-            checked_id(new, f"the new id of {old!r}")
+            checked_id(new, f"the new id of {shown(old)}")
 
     def id(self, run_id: str) -> str:
         """The id that a run gets.
@@ -171,7 +172,7 @@ class Import:
             if self._looking is not None:
                 self._looking(position(file))
         if unseen:
-            raise InvalidInput(f"rename: {min(unseen)!r} is the id of no run in the file")
+            raise InvalidInput(f"rename: {shown(min(unseen))} is the id of no run in the file")
         self.runs = len(ids)
         return look.incomplete, await anyio.to_thread.run_sync(ids.twice)
 

@@ -9,6 +9,7 @@ from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, closest
 from looms.reducers.forks import origin
 from looms.reducers.ids import checked_id
+from looms.reducers.messages import shown
 from looms.reducers.registry import Registry
 from looms.snapshots import heads
 from looms.snapshots.reading import Reading
@@ -33,10 +34,10 @@ def list_runs(
     async def read() -> list[RunSummary] | None:
         nonlocal after, left
         if status is not None and status not in heads.STATUSES:
-            hint = closest(str(status), heads.STATUSES)
-            raise InvalidInput(f"status={status!r}; one of {', '.join(heads.STATUSES)}{hint}")
+            hint = closest(shown(status), heads.STATUSES)
+            raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
         if left is not None and (type(left) is not int or left < 0):
-            raise InvalidInput(f"limit={left!r}; give a whole number from 0")
+            raise InvalidInput(f"limit={shown(left)}; give a whole number from 0")
         if left == 0:
             return None
         size = PAGE if left is None else min(left, PAGE)
@@ -66,7 +67,7 @@ def definition_name(definition: object) -> str | None:
         InvalidInput: it was given as something else.
     """
     if definition is not None and not isinstance(definition, Definition | str):
-        raise InvalidInput(f"definition={definition!r}; give a reducer as @module.reducer left it, or its name")
+        raise InvalidInput(f"definition={shown(definition)}; give a reducer as @module.reducer left it, or its name")
     return definition.name if isinstance(definition, Definition) else definition
 
 

@@ -19,6 +19,7 @@ from looms.exporting import Chosen, Walk, walked
 from looms.listing import definition_name, unknown_definition
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput
+from looms.reducers.messages import shown
 from looms.reducers.moments import is_seconds, moment
 from looms.snapshots import heads, thinning
 from looms.snapshots.errors import StoreFull
@@ -68,7 +69,7 @@ def wanted(
     if archive is not None and finished_older is None:
         raise InvalidInput("archive= is for the runs of finished_older=")
     if type(keep_every) is not int or keep_every < 1:
-        raise InvalidInput(f"keep_every={keep_every!r}; give a whole number of records from 1")
+        raise InvalidInput(f"keep_every={shown(keep_every)}; give a whole number of records from 1")
     before = _before(now, "finished_older", finished_older)
     older = _before(now, "snapshots_older", snapshots_older)
     file = None if archive is None else _archive(archive, now)
@@ -79,14 +80,14 @@ def _before(now: int, name: str, age: float | None) -> int | None:
     if age is None:
         return None
     if not is_seconds(age) or age < 0:
-        raise InvalidInput(f"{name}={age!r}; give seconds from 0, such as 90 * looms.DAY")
+        raise InvalidInput(f"{name}={shown(age)}; give seconds from 0, such as 90 * looms.DAY")
     return now - int(age * 1_000)
 
 
 def _archive(path: str | os.PathLike[str], now: int) -> Path:
     """The file to write, which is not there; in a folder it is called by the time."""
     if not isinstance(path, str | os.PathLike):
-        raise InvalidInput(f"archive={path!r}; give the path of a file that is not there, or of a folder")
+        raise InvalidInput(f"archive={shown(path)}; give the path of a file that is not there, or of a folder")
     file = Path(path)
     if file.is_dir():
         file = file / f"looms-{moment(now):%Y-%m-%dT%H%M%SZ}.jsonl.gz"

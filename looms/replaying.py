@@ -9,6 +9,7 @@ from looms.reducers.entries import Entry
 from looms.reducers.errors import InvalidInput
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
+from looms.reducers.messages import shown
 from looms.reducers.records import record
 from looms.reducers.registry import Registry
 from looms.reducers.views import Replay, RunState, view
@@ -33,7 +34,7 @@ def check_span(after: int, to: int | None) -> None:
     """
     for name, seq in (("after", after), ("to", to)):
         if (seq is not None or name == "after") and (type(seq) is not int or seq < 0):
-            raise InvalidInput(f"{name}={seq!r}; give a seq, or 0")
+            raise InvalidInput(f"{name}={shown(seq)}; give a seq, or 0")
     if to is not None and to < after:
         raise InvalidInput(f"after={after}, to={to}: the end is before the beginning")
 

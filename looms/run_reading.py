@@ -9,11 +9,10 @@ from looms.actors.cell import missing
 from looms.actors.jobs import unknown
 from looms.pages import Pages
 from looms.reducers.definitions import Projection
-from looms.reducers.entries import unpack_entry
 from looms.reducers.errors import InvalidInput, ReducerError, SeqOutOfRange
 from looms.reducers.fold import fold
 from looms.reducers.ids import checked_id
-from looms.reducers.messages import told
+from looms.reducers.messages import shown, told
 from looms.reducers.records import Record, record
 from looms.reducers.run_changes import Change, changes
 from looms.reducers.state import State
@@ -85,7 +84,7 @@ class RunReading(Generic[S]):
         with self._source.view() as reading:
             head = self._head(reading)
             if type(seq) is not int or not 1 <= seq <= head.seq:
-                raise SeqOutOfRange(f"seq {seq!r}: run {self.id} has records 1 to {head.seq}")
+                raise SeqOutOfRange(f"seq {shown(seq)}: run {self.id} has records 1 to {head.seq}")
             code = self._source.code
             run = load(reading, head, code, seq - 1)
             before = view(run) if seq > 1 else None
@@ -126,7 +125,9 @@ class RunReading(Generic[S]):
     def _as_of(self, reading: Reading, seq: int) -> RunState | None:
         head = self._head(reading)
         if type(seq) is not int or not 0 <= seq <= head.seq:
-            raise SeqOutOfRange(f"seq {seq!r}: run {self.id} has records 1 to {head.seq}, and 0 is before the first")
+            raise SeqOutOfRange(
+                f"seq {shown(seq)}: run {self.id} has records 1 to {head.seq}, and 0 is before the first"
+            )
         return view(load(reading, head, self._source.code, seq)) if seq else None
 
     def replays(self, after: int = 0, *, to: int | None = None) -> AsyncIterator[Replay]:
@@ -174,7 +175,8 @@ class RunReading(Generic[S]):
                 if page:
                     after = page[-1][0]
                     return (
-                        record(unpack_entry(data, self._source.code), *history.whose(head, seq)) for seq, data in page
+                        record(history.entry_of(reading, head, seq, data, self._source.code), *history.whose(head, seq))
+                        for seq, data in page
                     )
                 if not follow or head.status not in heads.UNFINISHED or (to is not None and after >= to):
                     break
@@ -191,7 +193,7 @@ class RunReading(Generic[S]):
             ReducerError: the projection raised.
         """
         if not isinstance(projection, Projection):
-            raise InvalidInput(f"{projection!r} is no projection; give one as @module.projection left it")
+            raise InvalidInput(f"{shown(projection)} is no projection; give one as @module.projection left it")
         state: P = projection.state()
         async for one in self.events():
             if type(one.event) in projection.handles and one.event is not None:
@@ -239,7 +241,7 @@ class RunReading(Generic[S]):
             if not known or snapshot_rows.get(reading, head.number, seq) is None:
                 there = [str(stored) for stored, _ in snapshot_rows.page(reading, head.number)]
                 raise SeqOutOfRange(
-                    f"run {self.id} has no snapshot at seq {seq!r}; it has {', '.join(there) or 'none yet'}"
+                    f"run {self.id} has no snapshot at seq {shown(seq)}; it has {', '.join(there) or 'none yet'}"
                 )
             return view(load(reading, head, self._source.code, seq))
 

@@ -23,9 +23,9 @@ from looms.driving import driver_of
 from looms.importing import Import, Wanted
 from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
-from looms.reducers.errors import InvalidInput, LoomsError
+from looms.reducers.errors import LoomsError
 from looms.reducers.events import Event
-from looms.reducers.givens import listener, refused
+from looms.reducers.givens import listener, refused, word
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
 from looms.reducers.state import State
@@ -93,8 +93,7 @@ class Runtime(StoreReading):
         self._options = Options(
             snapshot_every, max_resident, max_mailbox, max_turn_records, strict, stuck_after, on_stuck, retention
         )
-        if durability not in ("commit", "relaxed"):
-            raise InvalidInput(f"durability={durability!r}; give 'commit' or 'relaxed'")
+        word("durability", durability, "commit", "relaxed")
         checked_map_size(map_size)
         self._durability: Durability = durability
         self._map_size = map_size
@@ -212,8 +211,7 @@ class Runtime(StoreReading):
             SignalsBrokenOff: what gave the signals raised; those before are settled, and it has what became of each.
             RuntimeClosed: the runtime was closed meanwhile; it says how many are recorded.
         """
-        if errors not in ("raise", "return"):
-            raise InvalidInput(f"errors={errors!r}; give 'raise' or 'return'")
+        word("errors", errors, "raise", "return")
         outcomes = await signal_each(self.host, signals)
         return all_taken(outcomes) if errors == "raise" else outcomes
 

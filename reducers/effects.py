@@ -11,6 +11,7 @@ from looms.reducers.annotations import answered, called, signature
 from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import InvalidEvent, InvalidInput, ModuleError, UnknownEvent, closest
 from looms.reducers.events import Event, EventType, event_type
+from looms.reducers.messages import shown
 from looms.reducers.moments import is_seconds
 
 R = TypeVar("R")
@@ -43,13 +44,13 @@ class Retry(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
-            raise ValueError(f"Retry: attempts={self.attempts!r}; give a whole number from 1")
+            raise ValueError(f"Retry: attempts={shown(self.attempts)}; give a whole number from 1")
         for name in ("backoff", "factor", "max_backoff", "jitter", "give_up"):
             value = getattr(self, name)
             if value is None and name == "give_up":
                 continue
             if not is_seconds(value) or value < 0:
-                raise ValueError(f"Retry: {name}={value!r}; give a finite number from 0")
+                raise ValueError(f"Retry: {name}={shown(value)}; give a finite number from 0")
 
     def delay(self, after: int, chance: float) -> float:
         """Seconds to wait after so many attempts, with a random number from 0 to 1 for the jitter."""
@@ -191,5 +192,5 @@ def _positive(value: Any, what: str) -> float | None:
     if value is None:
         return None
     if not is_seconds(value) or value <= 0:
-        raise ModuleError(f"{what}={value!r}; give a number of seconds above 0")
+        raise ModuleError(f"{what}={shown(value)}; give a number of seconds above 0")
     return float(value)

@@ -8,7 +8,7 @@ from msgspec import inspect as types
 
 from looms.reducers.codec import Codec, Unfit, declared, encode, plain
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent
-from looms.reducers.messages import told
+from looms.reducers.messages import shown, told
 
 E = TypeVar("E", bound="Event")
 
@@ -75,7 +75,7 @@ class EventType(Generic[E]):
             InvalidEvent: there is no way from the version that it was written in.
         """
         data = payload if version == self.version else self.pack(self.unpack(payload, version))[0]
-        return plain(data)  # type: ignore[no-any-return]
+        return self._plainly(data, version)
 
     def pack(self, event: Event) -> tuple[bytes, E]:
         """The payload of an event, and the event as it will be read.
@@ -125,7 +125,16 @@ class EventType(Generic[E]):
                 return self._codec.unpack(payload)
             except Unfit as error:
                 raise InvalidEvent(f"{self.name} (version {version}): {error}") from error
-        return self._convert(self._upcast(plain(payload), version), version)
+        return self._convert(self._upcast(self._plainly(payload, version), version), version)
+
+    def _plainly(self, payload: bytes | msgspec.Raw, version: int) -> Payload:
+        try:
+            found = plain(payload)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise InvalidEvent(f"{self.name} (version {version}): the payload is none: {error}") from error
+        if not isinstance(found, dict):
+            raise InvalidEvent(f"{self.name} (version {version}): the payload is {shown(found)}; it is an object")
+        return found
 
     def _upcast(self, payload: Payload, version: int) -> Payload:
         if version > self.version:

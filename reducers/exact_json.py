@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from looms.reducers.codec import encode, plain
+from looms.reducers.messages import shown
 
 MARK = b'"$'
 """What stands in JSON where there may be such an object."""
@@ -102,7 +103,7 @@ def _unmarked(value: Any) -> Any:
         if key.startswith("$"):
             read = _READ.get(key)
             if read is None:
-                raise ValueError(f"an object with {key!r}; one of {', '.join(_READ)}, or a mapping as $map")
+                raise ValueError(f"an object with {shown(key)}; one of {', '.join(_READ)}, or a mapping as $map")
             return read(held)
     if any(key.startswith("$") for key in value):
         raise ValueError("an object with a key that begins with $ beside others; such a mapping is written as $map")
@@ -140,7 +141,7 @@ def _key(key: Any) -> Any:
 
 
 def _no_key(key: Any) -> Any:
-    raise ValueError(f"{key!r} is no key of a mapping")
+    raise ValueError(f"{shown(key)} is no key of a mapping")
 
 
 def _msgpack(held: Any) -> msgspec.Raw:

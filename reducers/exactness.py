@@ -14,6 +14,8 @@ from uuid import UUID
 
 import msgspec
 
+from looms.reducers.messages import shown
+
 DEEPEST = 200
 """How deeply a value may be nested: reading it back needs as much of the stack, wherever in a program that happens."""
 
@@ -106,7 +108,9 @@ def _pairs(given: Any, decoded: Any) -> list[tuple[str, Any, Any]]:
         return [(f".{name}", getattr(given, name), getattr(decoded, name)) for name in decoded.__struct_fields__]
     if isinstance(decoded, dict):
         items = list(zip(given.items(), decoded.items(), strict=True))
-        return [("[...]", a, b) for (a, _), (b, _) in items] + [(f"[{a!r}]", v, w) for (a, v), (_, w) in items]
+        return [("[...]", a, b) for (a, _), (b, _) in items] + [
+            (f"[{repr(a) if type(a) is str else shown(a)}]", v, w) for (a, v), (_, w) in items
+        ]
     if isinstance(decoded, list | tuple):
         return [(f"[{n}]", a, b) for n, (a, b) in enumerate(zip(given, decoded, strict=True))]
     if isinstance(decoded, set | frozenset):

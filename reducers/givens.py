@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from looms.reducers.annotations import is_plain
 from looms.reducers.errors import InvalidInput
+from looms.reducers.messages import shown
 
 
 def refused(name: str, value: object, right: str) -> NoReturn:
@@ -16,7 +17,7 @@ def refused(name: str, value: object, right: str) -> NoReturn:
     Raises:
         InvalidInput: always; it names the argument, what was given, and what would be right.
     """
-    raise InvalidInput(f"{name}={value!r}; give {right}")
+    raise InvalidInput(f"{name}={shown(value)}; give {right}")
 
 
 def items(name: str, value: Any, right: str) -> tuple[Any, ...]:
@@ -28,6 +29,16 @@ def items(name: str, value: Any, right: str) -> tuple[Any, ...]:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         refused(name, value, right)
     return tuple(value)
+
+
+def word(name: str, value: Any, *words: str) -> None:
+    """Refuse what is none of these words.
+
+    Raises:
+        InvalidInput: it is none of them.
+    """
+    if type(value) is not str or value not in words:
+        refused(name, value, " or ".join(map(repr, words)))
 
 
 def path(name: str, value: Any, right: str = "a path, as text or as a pathlib.Path") -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from looms.reducers.errors import InvalidInput
+from looms.reducers.messages import shown
 
 _KINDS = {int: "a whole number", float: "a number", bool: "a truth value", bytes: "bytes", type(None): "nothing"}
 
@@ -23,11 +24,11 @@ def id_problem(value: Any, called: str = "an id") -> str | None:
     """What is wrong with an id, with the rule, or None."""
     rule = f"{called} is text of 1 to 255 bytes of UTF-8"
     if type(value) is not str:
-        return f"{value!r} is {_KINDS.get(type(value)) or f'of type {type(value).__name__}'}; {rule}"
+        return f"{shown(value)} is {_KINDS.get(type(value)) or f'of type {type(value).__name__}'}; {rule}"
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        return f"{value!r} cannot be encoded; {rule}"
+        return f"{shown(value)} cannot be encoded; {rule}"
     if not 1 <= size <= 255:
-        return f"{value[:40]!r} has {size} bytes; {rule}"
+        return f"{shown(value[:40])} has {size} bytes; {rule}"
     return None

@@ -9,6 +9,7 @@ from looms.reducers.errors import InvalidMatch
 from looms.reducers.events import Event, event_type
 from looms.reducers.ids import checked_id
 from looms.reducers.matching import plain_match
+from looms.reducers.messages import shown
 from looms.reducers.moments import LAST, is_seconds, millis
 
 S = TypeVar("S")
@@ -111,7 +112,7 @@ def invoke(effect: Any, request: Any = None) -> Invoke:
         request: what it takes; checked against the handler's annotation when it is decided.
     """
     if not hasattr(effect, "pack_request"):
-        raise TypeError(f"invoke takes an effect declared with @module.effect, not {effect!r}")
+        raise TypeError(f"invoke takes an effect declared with @module.effect, not {shown(effect)}")
     return Invoke(effect.name, request)
 
 
@@ -184,7 +185,7 @@ def spawn(definition: Any, input: Any = None, *, id: str | None = None) -> Spawn
         id: its name among the children of this thread, 1 to 255 bytes of UTF-8; else one is made.
     """
     if not hasattr(definition, "pack_input"):
-        raise TypeError(f"spawn takes a definition declared with @module.reducer, not {definition!r}")
+        raise TypeError(f"spawn takes a definition declared with @module.reducer, not {shown(definition)}")
     return Spawn(definition.name, input, _id(id, "the id of a spawn"))
 
 
@@ -224,7 +225,7 @@ def _id(value: str | None, what: str) -> str | None:
 
 def _event(event: Any, what: str) -> Event:
     if not isinstance(event, Event):
-        raise TypeError(f"{what} takes an event, not {event!r}")
+        raise TypeError(f"{what} takes an event, not {shown(event)}")
     return event
 
 
@@ -232,5 +233,5 @@ def _seconds(value: float | None, what: str) -> float | None:
     if value is None:
         return None
     if not is_seconds(value) or value * 1000 > LAST:
-        raise ValueError(f"{what}={value!r} is no number of seconds that ends before the year 10000")
+        raise ValueError(f"{what}={shown(value)} is no number of seconds that ends before the year 10000")
     return max(int(value) if isinstance(value, int) else float(value), 0)

@@ -12,7 +12,6 @@ the length of a list, is checked by ``contains`` afterwards.
 """
 
 import hashlib
-import reprlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -24,6 +23,7 @@ from looms.reducers.codec import encode, plain
 from looms.reducers.errors import InvalidMatch, closest
 from looms.reducers.events import EventType
 from looms.reducers.exactness import is_deeper
+from looms.reducers.messages import shown
 from looms.reducers.moments import is_seconds
 
 Path = tuple[str | int, ...]
@@ -163,14 +163,14 @@ def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]
 
 
 def _said(match: Any, among: tuple[EventType[Any], ...]) -> str:
-    return f"wait for {', '.join(kind.name for kind in among)}: match={reprlib.repr(match)}"
+    return f"wait for {', '.join(kind.name for kind in among)}: match={shown(match)}"
 
 
 def _check_keys(match: Any, info: types.Type, event: str, path: Path) -> None:
     """Every key of the match is one that the type may have, and every scalar of a kind that it may be."""
     if not _may_be(match, info):
         raise InvalidMatch(
-            f"{event} can never hold {reprlib.repr(match)} at {_dotted(path) or 'its top'}, "
+            f"{event} can never hold {shown(match)} at {_dotted(path) or 'its top'}, "
             "so a wait for it could never be met"
         )
     match info:
@@ -228,7 +228,7 @@ def _check_fields(
     for key, part in match.items():
         if key not in fields:
             raise InvalidMatch(
-                f"{event} has no field {_dotted((*path, key))!r}, so a wait for it could never be met"
+                f"{event} has no field {shown(_dotted((*path, key)))}, so a wait for it could never be met"
                 f"{closest(str(key), fields) or '.'} It has: {', '.join(fields) or 'no fields'}"
             )
         _check_keys(part, fields[key], event, (*path, key))

@@ -4,6 +4,8 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import TypeGuard
 
+from looms.reducers.messages import shown
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -18,14 +20,14 @@ def millis(moment: datetime) -> int:
         ValueError: the moment has no time zone, or is after the year 9999.
     """
     if not isinstance(moment, datetime):
-        raise ValueError(f"{moment!r} is no moment; give a datetime with a time zone")
+        raise ValueError(f"{shown(moment)} is no moment; give a datetime with a time zone")
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise ValueError(
-            f"{moment!r} has no time zone, so it is no moment; give it one, as in moment.replace(tzinfo=UTC)"
+            f"{shown(moment)} has no time zone, so it is no moment; give it one, as in moment.replace(tzinfo=UTC)"
         )
     found = -((_EPOCH - moment) // _MILLISECOND)
     if found > LAST:
-        raise ValueError(f"{moment!r} is after the last millisecond of the year 9999 (UTC)")
+        raise ValueError(f"{shown(moment)} is after the last millisecond of the year 9999 (UTC)")
     return found
 
 
@@ -41,13 +43,13 @@ def due_after(at: int, seconds: float) -> int:
         ValueError: that is after the year 9999, or no number of seconds.
     """
     if not is_seconds(seconds):
-        raise ValueError(f"{seconds!r} is no number of seconds")
+        raise ValueError(f"{shown(seconds)} is no number of seconds")
     if seconds * 1000 <= LAST:
         # Rounded to a nanosecond first: 0.07 * 1000 is a little more than 70, and 70 is what was meant.
         due = at + max(0, math.ceil(round(seconds * 1000, 6)))
         if due <= LAST:
             return due
-    raise ValueError(f"{seconds!r} seconds from {moment(at).isoformat()} is after the year 9999")
+    raise ValueError(f"{shown(seconds)} seconds from {moment(at).isoformat()} is after the year 9999")
 
 
 def is_seconds(value: object) -> TypeGuard[float]:

@@ -13,6 +13,7 @@ from looms.reducers.codec import encode
 from looms.reducers.entries import More, Origin
 from looms.reducers.exact_json import MARK, as_json, packed
 from looms.reducers.forks import Forks
+from looms.reducers.messages import shown
 
 FORMAT = 2
 """The format of the lines; one more with every change that older code would misread."""
@@ -157,7 +158,7 @@ def record_of(fields: dict[str, Any], text: bytes) -> bytes:
     more = {name: value for name, value in fields.items() if name not in _envelope and name != "line"}
     unknown = sorted(name for name in more if name not in _more and name[:1] != "$")
     if unknown:
-        raise ValueError(f"a record has no field {unknown[0]!r}")
+        raise ValueError(f"a record has no field {shown(unknown[0])}")
     known = msgspec.convert({name: fields[name] for name in _envelope if name in fields and name != "payload"}, _Known)
     if "payload" not in fields:
         raise ValueError("a record has a `payload`")

@@ -20,6 +20,7 @@ from looms.reducers.instructions import (
     Spawn,
     Wait,
 )
+from looms.reducers.messages import shown
 from looms.reducers.registry import Registry
 
 
@@ -101,7 +102,9 @@ def to_wire(
         case Wait() | Fail() | Cancel() | EndCancelled():
             kept = _pack_plain(instruction)
             return kept, kept
-    raise TypeError(f"{instruction!r} is no instruction; a step takes what wait(), invoke(), emit() and so on give")
+    raise TypeError(
+        f"{shown(instruction)} is no instruction; a step takes what wait(), invoke(), emit() and so on give"
+    )
 
 
 def from_wire(wire: WireInstruction, code: Registry | None, kind: str) -> Instruction:

@@ -94,6 +94,11 @@ class Batch:
         number, self._next_run = self._next_run, self._next_run + 1
         return number
 
+    def give_back(self, run: int) -> None:
+        """Take back the number of a run that did not come to be: the last one that was given out."""
+        assert run == self._next_run - 1
+        self._next_run = run
+
     def next_message(self) -> int:
         """Return a number for a message in some run's inbox; later ones are greater."""
         number, self._next_message = self._next_message, self._next_message + 1

@@ -22,6 +22,7 @@ import lmdb
 
 from looms.reducers.errors import InvalidInput
 from looms.reducers.givens import path as given_path
+from looms.reducers.messages import shown
 from looms.snapshots import creating, folder
 from looms.snapshots.errors import StoreClosed, StoreError, StoreNotFound
 from looms.snapshots.folder import Found
@@ -371,7 +372,7 @@ def checked_map_size(value: object) -> None:
     """
     if value is not None and (type(value) is not int or not LEAST_MAP_SIZE <= value <= sys.maxsize):
         raise InvalidInput(
-            f"map_size={value!r}; give the bytes that the store may grow to, a whole number from {LEAST_MAP_SIZE} "
+            f"map_size={shown(value)}; give the bytes that the store may grow to, a whole number from {LEAST_MAP_SIZE} "
             f"(1 MiB); without it, it is {DEFAULT_MAP_SIZE}"
         )
 

@@ -9,6 +9,7 @@ from enum import Enum
 
 import lmdb
 
+from looms.reducers.messages import shown
 from looms.snapshots import datafile
 from looms.snapshots.errors import StoreError, StoreFormatError
 from looms.snapshots.lock import has_host, is_ours
@@ -152,7 +153,7 @@ def make(path: str) -> None:
         if path and not os.path.isdir(parent):
             raise StoreError(f"{path}: there is no folder {parent} to make the store in. Make it first.") from None
         raise StoreError(
-            f"{path!r}: no folder of that name can be made. Give the path of a folder for the store."
+            f"{shown(path)}: no folder of that name can be made. Give the path of a folder for the store."
         ) from None
     except OSError as error:
         raise translated(error, path, "making the store's folder") from error

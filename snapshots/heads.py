@@ -7,6 +7,7 @@ from itertools import islice
 
 import msgspec
 
+from looms.reducers.messages import shown
 from looms.snapshots import former
 from looms.snapshots.batch import Batch
 from looms.snapshots.errors import StoreFormatError
@@ -16,6 +17,7 @@ from looms.snapshots.rows import Head, decode, encode
 from looms.snapshots.seals import damaged
 from looms.snapshots.tables import ENDED, IDS, LISTING, RUNS, Table
 from looms.snapshots.tables import STATUSES as STATUSES
+from looms.snapshots.view import View
 
 UNFINISHED, FINISHED = STATUSES[:3], STATUSES[3:]
 REMOVING = "removing"  # of a run whose rows are being deleted: nobody finds it any more
@@ -80,7 +82,7 @@ def put(batch: Batch, old: Head | None, new: Head) -> None:
         ValueError: an unknown status, or a definition with NUL in its name.
     """
     if new.status not in _BYTE:
-        raise ValueError(f"{new.status!r} is no status; one of {', '.join(STATUSES)}")
+        raise ValueError(f"{shown(new.status)} is no status; one of {', '.join(STATUSES)}")
     if old is None:
         batch.put(IDS, new.run_id.encode(), u64(new.number))
     if old is None or old.status != new.status or old.definition != new.definition:
@@ -157,9 +159,9 @@ def _definition_of(reading: Reading, number: int) -> str:
 
 
 def ended(
-    reading: Reading, status: str, upto: int | None = None, behind: tuple[int, int] = (0, 0), limit: int = 256
+    view: View, status: str, upto: int | None = None, behind: tuple[int, int] = (0, 0), limit: int = 256
 ) -> list[tuple[int, int]]:
-    """Return (when, number) of at most `limit` runs that ended so, the first to end first.
+    """Return (when, number) of at most `limit` runs that ended so, the first to end first; no damaged rows.
 
     Args:
         status: one of `FINISHED`.
@@ -168,8 +170,8 @@ def ended(
     """
     prefix = _BYTE[status]
     high = after(prefix) if upto is None else prefix + u64(max(upto + 1, 0))
-    keys = reading.keys(ENDED, prefix + pair(*behind) + b"\0", high, limit=limit)
-    return [read_pair(key, 1) for key in keys]
+    rows = view.readable(ENDED, prefix + pair(*behind) + b"\0", high)
+    return [read_pair(key, 1) for key, _ in islice(rows, limit)]
 
 
 def definition_names(reading: Reading) -> list[str]:

@@ -64,7 +64,7 @@ def load(reading: Reading, head: Head, code: Registry | None, upto: int | None =
     for first, records in log.chunks(reading, head, loaded.chain.seq + 1, last):
         place = 0
         while (place := strides.fold(records, place)) < len(records):
-            fold(run, _entry(reading, head, first + place, records[place], code), code)
+            fold(run, entry_of(reading, head, first + place, records[place], code), code)
             place += 1
         run.journal.clear()
     return loaded
@@ -97,7 +97,7 @@ def entries(
         StoreFormatError: one is damaged or missing.
     """
     for seq, data in log.records(reading, head, first, last):
-        yield _entry(reading, head, seq, data, code)
+        yield entry_of(reading, head, seq, data, code)
 
 
 def page(reading: Reading, head: Head, code: Registry | None, first: int, last: int) -> list[Entry]:
@@ -106,7 +106,7 @@ def page(reading: Reading, head: Head, code: Registry | None, first: int, last: 
     Raises:
         StoreFormatError: one is damaged or missing.
     """
-    return [_entry(reading, head, seq, data, code) for seq, data in log.page(reading, head, first, last)]
+    return [entry_of(reading, head, seq, data, code) for seq, data in log.page(reading, head, first, last)]
 
 
 def entry(reading: Reading, head: Head, seq: int, code: Registry | None) -> Entry:
@@ -118,7 +118,7 @@ def entry(reading: Reading, head: Head, seq: int, code: Registry | None) -> Entr
     data = log.record(reading, head, seq)
     if data is None:
         raise StoreFormatError(f"{reading.path}: run {head.run_id} has no record {seq}", run=head.number, seq=seq)
-    return _entry(reading, head, seq, data, code)
+    return entry_of(reading, head, seq, data, code)
 
 
 def snapshot(batch: Batch, run: FoldedRun, code: Registry, chain: Chain) -> Chain:
@@ -175,7 +175,7 @@ def _next_number(reading: Reading, run: int, last: int) -> int:
     return 0
 
 
-def _entry(reading: Reading, head: Head, seq: int, data: bytes, code: Registry | None) -> Entry:
+def entry_of(reading: Reading, head: Head, seq: int, data: bytes, code: Registry | None) -> Entry:
     try:
         found = unpack_entry(data, code)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

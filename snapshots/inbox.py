@@ -1,8 +1,10 @@
 """Messages that a run has not taken yet: from other runs, or kept while it is suspended. Oldest first."""
 
+from looms.reducers.items import Item, unpack_item
 from looms.snapshots.batch import Batch
 from looms.snapshots.packing import pair, read_pair, read_u64
 from looms.snapshots.reading import Reading
+from looms.snapshots.rows import unpacked
 from looms.snapshots.tables import INBOX
 
 
@@ -22,6 +24,18 @@ def page(reading: Reading, run: int, after: int = 0, limit: int = 256) -> list[t
     """Return at most `limit` (n, message) of a run, those with an n greater than `after`."""
     rows = reading.scan(INBOX, pair(run, after + 1), pair(run + 1, 0), limit=limit)
     return [(read_pair(key)[1], message) for key, message in rows]
+
+
+def items(reading: Reading, run: int, after: int = 0, limit: int = 256) -> list[tuple[int, Item]]:
+    """Return what `page` would, each message as what it is.
+
+    Raises:
+        StoreFormatError: one is none; what stands behind it cannot be taken either.
+    """
+    return [
+        (n, unpacked(unpack_item, INBOX, pair(run, n), message, reading))
+        for n, message in page(reading, run, after, limit)
+    ]
 
 
 def runs(reading: Reading, after: int = 0, limit: int = 256) -> list[int]:

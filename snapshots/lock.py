@@ -66,10 +66,10 @@ class WriterLock:
                 # The file would say the same, unless somebody has removed it.
                 for other in _held:
                     if other._identity == self._identity:
-                        raise _in_use(folder, other._signed)
+                        raise in_use(folder, other._signed)
                 self._fd = _locked(folder)
                 if not _flock_folder(self._folder, fcntl.LOCK_EX):
-                    raise _in_use(folder, Signed(None, None))
+                    raise in_use(folder, Signed(None, None))
                 os.pwrite(self._fd, json.dumps(self._signed._asdict()).encode().ljust(_SIZE), 0)
                 _held.add(self)
         except BaseException as error:
@@ -166,7 +166,7 @@ def _locked(folder: str) -> int:
             else:
                 signed = _signed(fd)
                 if _is_running(signed) or time.monotonic() > deadline:
-                    raise _in_use(folder, signed)
+                    raise in_use(folder, signed)
                 time.sleep(0.002)  # it was locked just now, and is about to be signed
         except BaseException:
             os.close(fd)
@@ -202,11 +202,16 @@ def _is_still(name: str, fd: int) -> bool:
 
 def _signed(fd: int) -> Signed:
     """Return who has a lock file."""
+    return signed_in(os.pread(fd, _SIZE, 0))
+
+
+def signed_in(data: bytes) -> Signed:
+    """Return who has a lock file that holds this, whatever it is."""
     try:
-        signed = json.loads(os.pread(fd, _SIZE, 0))
+        signed = json.loads(data)
         pid, host, serves = signed["pid"], signed["host"], signed.get("serves", True)
         protocol = signed.get("protocol", 0)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Signed(None, None)
     if type(pid) is not int or type(host) is not str or type(protocol) is not int:
         return Signed(None, None)
@@ -228,7 +233,7 @@ def _is_running(signed: Signed) -> bool:
     return True
 
 
-def _in_use(folder: str, signed: Signed) -> StoreInUse:
+def in_use(folder: str, signed: Signed) -> StoreInUse:
     pid, host = signed.pid, signed.host
     if pid == os.getpid() and host == socket.gethostname():
         who = f"by this process (pid {pid} on {host}), which has opened it already and not closed it"

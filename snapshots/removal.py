@@ -8,6 +8,7 @@ looked for in all tables (`scattered.py`), and `finish` ends it.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from looms.snapshots import former, heads, log
 from looms.snapshots.batch import Batch
@@ -16,6 +17,7 @@ from looms.snapshots.packing import read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
 from looms.snapshots.tables import BODIES, EFFECTS, INBOX, KEYS, REMOVALS, RUNS, SNAPSHOTS, Table
+from looms.snapshots.view import View
 
 _BY_RUN = (SNAPSHOTS, BODIES, INBOX, KEYS, EFFECTS)
 
@@ -38,9 +40,9 @@ def _begin(batch: Batch, head: Head, status: str) -> None:
     batch.pin_position()
 
 
-def pending(reading: Reading, limit: int = 256) -> list[int]:
-    """Return the numbers of runs whose removal has begun and is not complete."""
-    return [read_u64(key) for key in reading.keys(REMOVALS, limit=limit)]
+def pending(view: View, limit: int = 256) -> list[int]:
+    """Return the numbers of runs whose removal has begun and is not complete. Damaged rows are passed over."""
+    return [read_u64(key) for key, _ in islice(view.readable(REMOVALS), limit)]
 
 
 def is_pending(reading: Reading, run: int) -> bool:

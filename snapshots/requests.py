@@ -9,9 +9,10 @@ from looms.snapshots.batch import Batch
 from looms.snapshots.environment import Environment
 from looms.snapshots.reading import Reading
 from looms.snapshots.seals import seal
-from looms.snapshots.tables import ANSWERS, REQUESTS
+from looms.snapshots.tables import ANSWERS, REQUESTS, Table
+from looms.snapshots.view import View
 
-ID = 16  # bytes
+ID = 16  # bytes; who has another one is nobody that can be answered
 
 
 def ask(environment: Environment, id: bytes, request: bytes) -> None:
@@ -28,9 +29,9 @@ def take_back(environment: Environment, id: bytes) -> None:
     environment.write([(REQUESTS, [_key(id)], []), (ANSWERS, [id], [])])
 
 
-def waiting(reading: Reading) -> list[bytes]:
-    """Return the ids of all requests that are not answered."""
-    return list(reading.keys(REQUESTS))
+def waiting(view: View) -> list[bytes]:
+    """Return the ids of all requests that are not answered, also of those that cannot be read."""
+    return _ids(view, REQUESTS, b"", None)
 
 
 def page(reading: Reading, after: bytes = b"", limit: int = 256) -> list[tuple[bytes, bytes]]:
@@ -59,9 +60,14 @@ def answered(reading: Reading, id: bytes) -> bytes | None:
     return reading.get(ANSWERS, _key(id))
 
 
-def answers(reading: Reading, after: bytes = b"", limit: int = 256) -> list[bytes]:
-    """Return at most `limit` ids of answers that nobody has read, by id."""
-    return list(reading.keys(ANSWERS, after + b"\0" if after else b"", limit=limit))
+def answers(view: View, after: bytes = b"", limit: int = 256) -> list[bytes]:
+    """Return at most `limit` ids of answers that nobody has read, by id; also of those that cannot be read."""
+    return _ids(view, ANSWERS, after + b"\0" if after else b"", limit)
+
+
+def _ids(view: View, table: Table, low: bytes, limit: int | None) -> list[bytes]:
+    keys = view.keys(table, low, limit=limit, checked=False)
+    return [key for key in keys if len(key) == ID]
 
 
 def forget(batch: Batch, id: bytes) -> None:

@@ -1,5 +1,6 @@
 """What rows hold: frozen structs, stored as MessagePack arrays. New fields go to the end, with a default."""
 
+from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -144,7 +145,16 @@ def decode(decoder: msgspec.msgpack.Decoder[T], table: Table, key: bytes, body: 
     Raises:
         StoreFormatError: the body holds something else.
     """
+    return unpacked(decoder.decode, table, key, body, reading)
+
+
+def unpacked(unpack: Callable[[bytes], T], table: Table, key: bytes, body: bytes, reading: Reading) -> T:
+    """Return what a body holds, of whatever kind: `unpack` raises what msgspec does.
+
+    Raises:
+        StoreFormatError: the body holds something else.
+    """
     try:
-        return decoder.decode(body)
+        return unpack(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise damaged(table, key, reading.path, f"it is no row of this table ({error})") from error

@@ -1,11 +1,14 @@
 """Deadlines by due time, for all runs together. The first row is the next one."""
 
+from itertools import islice
+
 import msgspec
 
 from looms.snapshots.batch import Batch
 from looms.snapshots.packing import place, read_place, read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.tables import TIMERS
+from looms.snapshots.view import View
 
 
 class TimerKey(msgspec.Struct, frozen=True):
@@ -32,20 +35,15 @@ def is_set(reading: Reading, timer: TimerKey) -> bool:
     return reading.get(TIMERS, key(timer)) is not None
 
 
-def first_due(reading: Reading, after: int = -1) -> int | None:
+def first_due(view: View, after: int = -1) -> int | None:
     """Return when the first timer is due (ms) that is due later than `after`; None when there are none."""
-    for key in reading.keys(TIMERS, u64(max(after + 1, 0)), limit=1):
-        return read_u64(key)
-    return None
+    return next((read_u64(key) for key, _ in view.readable(TIMERS, u64(max(after + 1, 0)), at_once=1)), None)
 
 
-def due(reading: Reading, upto: int, limit: int = 1_000) -> list[TimerKey]:
-    """Return at most `limit` timers that are due at `upto` or before, in due order."""
-    if upto < 0:
-        return []
-    return [
-        TimerKey(read_u64(key), *read_place(key, 8)) for key in reading.keys(TIMERS, b"", u64(upto + 1), limit=limit)
-    ]
+def due(view: View, upto: int, limit: int = 1_000) -> list[TimerKey]:
+    """Return at most `limit` timers that are due at `upto` or before, in due order. Damaged rows are passed over."""
+    rows = view.readable(TIMERS, b"", u64(max(upto, -1) + 1), limit)
+    return [TimerKey(read_u64(key), *read_place(key, 8)) for key, _ in islice(rows, limit)]
 
 
 def key(timer: TimerKey) -> bytes:

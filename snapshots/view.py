@@ -119,6 +119,20 @@ class View:
             behind = key
         return [(key, self._body_or_damage(table, key, value)) for key, value in found]
 
+    def readable(
+        self, table: Table, low: bytes = b"", high: bytes | None = None, at_once: int = 256
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Iterate over what `scan` would, but for damaged rows: for what may not be stopped by one of them.
+
+        Raises:
+            StoreFormatError: as `rows`.
+        """
+        while page := self.rows(table, low, high, at_once):
+            for key, body in page:
+                if not isinstance(body, StoreFormatError):
+                    yield key, body
+            low = page[-1][0] + b"\0"
+
     def keys(
         self,
         table: Table,
@@ -127,11 +141,13 @@ class View:
         *,
         reverse: bool = False,
         limit: int | None = None,
+        checked: bool = True,
     ) -> Iterator[bytes]:
         try:
             with self._txn.cursor(self._handles[table]) as cursor:
                 for key in _keys_between(cursor, low, high, reverse, limit):
-                    check_key(table, key, self.path)
+                    if checked:
+                        check_key(table, key, self.path)
                     yield key
         except lmdb.Error as error:
             raise self._owner.translated(error, f"reading table {table.name!r}") from error

@@ -147,7 +147,7 @@ class Session:
             return given
         try:
             return msgspec.json.decode(given, type=str)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:  # no UTF-8 is no JSON
             raise UsageError(f"--quoted: {given!r} is no JSON string ({error}); write '\"a\\u0000b\"'") from error
 
     @property
@@ -165,7 +165,7 @@ class Session:
             return (old, new) if equals else None
         try:
             _, end = JSONDecoder().raw_decode(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return (self.id(given[:end]), self.id(given[end + 1 :])) if given[end : end + 1] == "=" else None
 

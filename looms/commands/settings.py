@@ -91,6 +91,8 @@ def _table(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
             table: Any = tomllib.load(opened).get("tool", {}).get("looms", {})
+    except RecursionError:
+        raise UsageError(f"{file}: it is nested too deeply") from None
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"{file}: {error}") from error
     if not isinstance(table, dict):

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
+from zlib import crc32
 
 import msgspec
 
@@ -33,10 +34,12 @@ class _Line(msgspec.Struct, frozen=True):
     definition: str
     started_at: int
     seq: int
+    crc: int  # of what was found: whoever tells it relies on every field of it
     found: msgspec.Raw
 
 
-FORMAT = 3  # 1: did not tell where a run hung; 2: nor whether it is sound
+FORMAT = 4  # 1: did not tell where a run hung; 2: nor whether it is sound; 3: had no checksums
+_BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class VerifyFile:
@@ -85,7 +88,7 @@ class VerifyFile:
     def keep(self, summary: RunSummary, found: Any) -> None:
         """Note what was found of a run."""
         data = msgspec.Raw(msgspec.json.encode(found))
-        self._write(_Line(summary.run_id, summary.definition, summary.started_at, summary.seq, data))
+        self._write(_Line(summary.run_id, summary.definition, summary.started_at, summary.seq, crc32(data), data))
 
     def _write(self, line: _Head | _Line) -> None:
         self._file.write(msgspec.json.encode(line) + b"\n")  # at the end: the file is open for appending
@@ -108,18 +111,20 @@ class VerifyFile:
         for data in self._file:
             try:
                 line = msgspec.json.decode(data, type=_Line)
-            except msgspec.MsgspecError:
+            except _BROKEN:
                 if data.endswith(b"\n"):
                     raise self._no_such_file() from None
                 self._file.truncate(place)  # the process was killed while it wrote this one
                 break
+            if crc32(line.found) != line.crc:
+                raise self._no_such_file()
             self._places[_key(line.run_id, line.definition, line.started_at, line.seq)] = place
             place += len(data)
 
     def _check(self, first: bytes) -> None:
         try:
             head = msgspec.json.decode(first, type=_Head)
-        except msgspec.MsgspecError:
+        except _BROKEN:
             raise self._no_such_file() from None
         if head.looms_verify != FORMAT:
             raise UsageError(

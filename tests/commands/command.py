@@ -22,10 +22,10 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": os.fspath(HERE), **more}
 
 
-def run(*args: str | Path, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+def run(*args: str | Path, stdin: str | bytes = "", **more: str) -> subprocess.CompletedProcess[str]:
     """Run `looms` to its end: a fork of a process that has imported it (see `forks.py`)."""
     with tempfile.TemporaryFile() as input, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        input.write(stdin.encode())
+        input.write(stdin if isinstance(stdin, bytes) else stdin.encode())
         input.seek(0)
         words = [os.fspath(arg) for arg in args]
         request = {"args": words, "environment": environment(**more), "folder": os.getcwd()}
