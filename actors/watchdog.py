@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 from types import coroutine
 from typing import Any, TypeVar
@@ -44,6 +44,12 @@ class Handling(msgspec.Struct, frozen=True):
 
 class Bringing(msgspec.Struct, frozen=True):
     """A run that is brought back for somebody who looks at it."""
+
+    run_id: str
+
+
+class Looking(msgspec.Struct, frozen=True):
+    """A run's past is put to code for somebody who looks at it; the run itself has no part in it."""
 
     run_id: str
 
@@ -113,6 +119,10 @@ class Watchdog:
             self.what, self.since = before, since
             if (seconds := perf_counter() - began) > self.limit:
                 self.took(what, seconds)
+
+    def looking(self, run_id: str) -> AbstractContextManager[None]:
+        """The same for a block in which a run's past is put to code; in another thread it keeps nobody waiting."""
+        return self.over(Looking(run_id)) if threading.get_ident() == self._loop else nullcontext()
 
     def begin(self, what: object) -> float:
         """Note what the loop is doing, and return since when; whoever began it sets `what` to None again."""
@@ -223,6 +233,8 @@ def _of(what: object, at: stacks.At) -> Stuck:
     known = msgspec.structs.asdict(at)
     if isinstance(what, Handling):
         known |= {"run_id": what.run_id, "effect_id": what.effect_id}
+    elif isinstance(what, Looking):
+        known |= {"run_id": what.run_id, "number": None}
     elif at.run_id is None:
         known["run_id"] = getattr(what, "run_id", None)
     return Stuck(**known)

@@ -54,18 +54,20 @@ def replays(source: Source, run_id: str, after: int, to: int | None) -> AsyncIte
                 raise unknown(run_id)
             if run is None:
                 last = head.seq if to is None else min(to, head.seq)
-                run = load(reading, head, source.code, min(after, last))
+                with source.looking(run_id):
+                    run = load(reading, head, source.code, min(after, last))
             page = history.page(reading, head, source.code, run.seq + 1, last)
-        return _revisited(run, page, source.code) if page else None
+        return _revisited(run, page, source) if page else None
 
     return Pages(read)
 
 
-def _revisited(run: FoldedRun, page: list[Entry], code: Registry | None) -> Iterator[Replay]:
+def _revisited(run: FoldedRun, page: list[Entry], source: Source) -> Iterator[Replay]:
     """Fold a page of records into a run, and tell of each."""
     before: RunState | None = view(run) if run.seq else None
     for entry in page:
-        fold(run, entry, code)
+        with source.looking(run.run_id):
+            fold(run, entry, source.code)
         run.journal.clear()
         after, revisited = view(run), record(entry, *run.whose(entry.seq))
         yield Replay(entry.seq, revisited, before, after, revisited.instructions)

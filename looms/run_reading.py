@@ -55,7 +55,8 @@ class RunReading(Generic[S]):
             code = self._source.code
             lost = code is not None and head.definition not in code.definitions
             endless = head.unfolded and head.status == "suspended"
-            run = load(reading, head, None if lost or endless else code)
+            with self._source.looking(self.id):
+                run = load(reading, head, None if lost or endless else code)
         suspended = head.error if head.status == "suspended" else None
         if lost and code is not None and run.end is None:
             suspended = str(missing(head.definition, code))
@@ -86,10 +87,11 @@ class RunReading(Generic[S]):
             if type(seq) is not int or not 1 <= seq <= head.seq:
                 raise SeqOutOfRange(f"seq {shown(seq)}: run {self.id} has records 1 to {head.seq}")
             code = self._source.code
-            run = load(reading, head, code, seq - 1)
-            before = view(run) if seq > 1 else None
-            entry = history.entry(reading, head, seq, code)
-            fold(run, entry, code)
+            with self._source.looking(self.id):
+                run = load(reading, head, code, seq - 1)
+                before = view(run) if seq > 1 else None
+                entry = history.entry(reading, head, seq, code)
+                fold(run, entry, code)
         revisited = record(entry, *run.whose(seq))
         return Replay(seq, revisited, before, view(run), revisited.instructions)
 
@@ -128,7 +130,8 @@ class RunReading(Generic[S]):
             raise SeqOutOfRange(
                 f"seq {shown(seq)}: run {self.id} has records 1 to {head.seq}, and 0 is before the first"
             )
-        return view(load(reading, head, self._source.code, seq)) if seq else None
+        with self._source.looking(self.id):
+            return view(load(reading, head, self._source.code, seq)) if seq else None
 
     def replays(self, after: int = 0, *, to: int | None = None) -> AsyncIterator[Replay]:
         """The run's events revisited, one after the other: for each what ``replay_to`` gives, at the cost of one fold.
@@ -198,7 +201,8 @@ class RunReading(Generic[S]):
         async for one in self.events():
             if type(one.event) in projection.handles and one.event is not None:
                 try:
-                    state = projection(state, one.event)
+                    with self._source.looking(self.id):
+                        state = projection(state, one.event)
                 except Exception as error:
                     raise ReducerError(
                         f"run {self.id}: {projection.name} could not take {one.type} at seq {one.seq}: {told(error)}",
@@ -243,7 +247,8 @@ class RunReading(Generic[S]):
                 raise SeqOutOfRange(
                     f"run {self.id} has no snapshot at seq {shown(seq)}; it has {', '.join(there) or 'none yet'}"
                 )
-            return view(load(reading, head, self._source.code, seq))
+            with self._source.looking(self.id):
+                return view(load(reading, head, self._source.code, seq))
 
     def _head(self, reading: Reading) -> Head:
         head = heads.find(reading, self.id)

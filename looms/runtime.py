@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, nullcontext
 from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeVar, overload
 
@@ -354,6 +354,10 @@ class Runtime(StoreReading):
     def code(self) -> Registry:
         """Today's code."""
         return self._code
+
+    def looking(self, run_id: str) -> AbstractContextManager[None]:
+        """A block in which a run's past is put to code: on the loop of the host the watchdog looks on."""
+        return nullcontext() if self._host is None else self._host.watchdog.looking(run_id)
 
     def next_commit(self, run_id: str | None = None) -> NextCommit:
         """The next commit, or the next that touches a run."""

@@ -1,5 +1,6 @@
 """Where reading handles have a store from: a runtime that writes it, or a reader beside one."""
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from looms.actors.followers import NextCommit
@@ -22,6 +23,10 @@ class Source(Protocol):
         Raises:
             RuntimeClosed: it is not open.
         """
+        ...
+
+    def looking(self, run_id: str) -> AbstractContextManager[None]:
+        """A block in which a run's past is put to code: where that does not return, it is told, and whose it is."""
         ...
 
     def next_commit(self, run_id: str | None = None) -> NextCommit:

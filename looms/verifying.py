@@ -101,7 +101,8 @@ class _Verifying:
             for entry in page:
                 if entry.seq % AT_ONCE == 0:
                     await lowlevel.checkpoint()
-                stopped = self._step(entry)
+                with self._source.looking(self._head.run_id):
+                    stopped = self._step(entry)
                 if stopped is not None:
                     break
                 if self._run.seq in taken:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,35 @@ async def test_a_past_that_is_not_folded_to_its_end_is_named(path: Path, monkeyp
         (note,) = found
         assert (note.run_id, note.seq, note.type, note.folding) == ("r", 2, "turning.turned", True)
         assert (note.reducer, note.module) == ("turning.wheel", __name__)
+
+
+@turning.projection("turns", state=Count)
+def turns(state: Count, event: Turned) -> Count:
+    while Mood.spins():
+        pass
+    return state
+
+
+LOOKS: dict[str, Callable[[Runtime], Awaitable[object]]] = {
+    "replay": lambda rt: rt.run("r").replay_to(2),
+    "diff": lambda rt: rt.run("r").diff(1, 2),
+    "verify": lambda rt: rt.verify("r"),
+    "project": lambda rt: rt.run("r").project(turns),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_who_looks_and_does_not_come_back_is_told_and_the_run_is_no_part_of_it(
+    path: Path, logged: Logged, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    async with Runtime(path, modules=[turning], stuck_after=AFTER) as rt:
+        await (await rt.start(wheel, run_id="r")).signal(Turned())
+        found = spin_until_noted(monkeypatch, path)
+        await LOOKS[look](rt)
+    (note,) = found
+    assert (note.run_id, note.number) == ("r", None)
+    assert "    while Mood.spins():" in note.stack
+    assert said(logged, "took long")
 
 
 @pytest.mark.parametrize("awaits", [False, True])

@@ -9,7 +9,7 @@ import pytest
 import looms
 from looms import Reader, Run, RunReading, Runtime, SyncReader, SyncRun, SyncRunReading, SyncRuntime
 
-INNER = {"host", "code", "view", "next_commit"}  # how handles reach their store
+INNER = {"host", "code", "view", "next_commit", "looking"}  # how handles reach their store
 OWN = {"close"}  # of what has no `async with`
 PAIRS: list[tuple[type, type]] = [
     (Runtime, SyncRuntime),
