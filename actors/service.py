@@ -33,6 +33,7 @@ from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Letter, Re
 from looms.reducers.messages import shown
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Accepted, Duplicate, Ignored, Outcome, Undelivered
+from looms.reducers.sizes import TOGETHER, too_large
 from looms.snapshots import effect_rows, heads
 from looms.snapshots.rows import Head
 
@@ -115,6 +116,8 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         item = Delivery(letters, key=_key(key), to_caller=True)
         id, until = checked_id(run_id, "run id"), self._until(retain)
         size = len(letters[0].payload) if len(letters) == 1 else sum(len(letter.payload) for letter in letters)
+        if size > TOGETHER:
+            raise InvalidInput(f"{len(letters):,} events of one signal: {too_large(size, TOGETHER)}")
         call: Call[Receipt] = Call(self.request, _receipt)
         call.counted(self.host.inflow, size)
         self.host.post(id, Posted(item, call, until=until))

@@ -9,7 +9,7 @@ from typing import IO, Any, TypeAlias
 import msgspec
 
 from looms.actors.import_checks import check_kept, check_publication
-from looms.reducers.exact_json import from_json
+from looms.reducers.exact_json import from_json, parts
 from looms.reducers.portable import (
     FORMAT,
     EffectLine,
@@ -24,10 +24,11 @@ from looms.reducers.portable import (
     record_of,
 )
 from looms.reducers.rebuilding import DoesNotFit, Rebuilt, check_depth
+from looms.reducers.sizes import PARTS
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.formats import library
 
-LONGEST = 1 << 28  # bytes of a line: a larger one would have to be in memory several times over
+LONGEST = 1 << 27  # bytes of a line: no record is larger (`reducers.sizes`), and it is in memory several times over
 
 Line: TypeAlias = Header | RunLine | EffectLine | MessageLine | Incomplete | KeptLine | PublicationLine | End
 _lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
@@ -137,7 +138,9 @@ class Lines:
         if not text:
             raise self.wrong("the file ends here, without its last line: it was cut, or is still being written")
         if len(text) > LONGEST:
-            raise self.wrong(f"it is longer than {LONGEST} bytes")
+            raise self.wrong(f"it is longer than {LONGEST:,} bytes, which no line of an export is")
+        if parts(text) > PARTS:
+            raise self.wrong(f"it holds more than {PARTS:,} lists and objects, which no line of an export does")
         try:
             return text, _read(text)
         except UnicodeDecodeError as error:

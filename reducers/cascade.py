@@ -10,7 +10,15 @@ import msgspec
 from looms.reducers.codec import encode
 from looms.reducers.definitions import Definition, ReduceContext
 from looms.reducers.entries import Entry, More, Origin, Row
-from looms.reducers.errors import InvalidMatch, LoomsError, MailboxFull, ReducerError, RunFinished, TurnTooLong
+from looms.reducers.errors import (
+    InvalidInput,
+    InvalidMatch,
+    LoomsError,
+    MailboxFull,
+    ReducerError,
+    RunFinished,
+    TurnTooLong,
+)
 from looms.reducers.events import Event, EventType
 from looms.reducers.fold import born, child_id, ending, enter, is_kept, obey, taken_from
 from looms.reducers.folded import BEGINNING, ROOT, End, FoldedRun, Thread
@@ -36,8 +44,9 @@ from looms.reducers.matching import contains, todays_match
 from looms.reducers.messages import told
 from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.reducers.registry import Registry
+from looms.reducers.sizes import DECIDED, too_large
 from looms.reducers.strides import plain_more
-from looms.reducers.wire import WireEmit, WireInstruction, WireSpawn, to_wire
+from looms.reducers.wire import WireEmit, WireInstruction, WireSpawn, size_of, to_wire
 
 NOTHING_MORE = More()
 ROOT_ALONE: Mapping[str, OpenWait | None] = MappingProxyType({ROOT: None})
@@ -289,6 +298,8 @@ class Cascade:
             if not answer.instructions:
                 return []
             decided = [to_wire(instruction, self._code, definition) for instruction in answer.instructions]
+            if (size := sum(size_of(wire) for wire, _ in decided)) > DECIDED:
+                raise InvalidInput(f"{len(decided):,} instructions of {definition.name}: {too_large(size, DECIDED)}")
             for offset, (wire, instruction) in enumerate(decided):
                 check_wait(instruction, definition, self._code)
                 self._obey(thread, (row.seq, index + offset), wire, instruction)

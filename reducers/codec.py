@@ -15,6 +15,7 @@ from looms.reducers.copies import deep_copy
 from looms.reducers.errors import ModuleError
 from looms.reducers.exactness import TOO_DEEP, first_difference, first_unencodable, is_exactly, too_deep
 from looms.reducers.schemas import first_omitting, first_unknown, is_changeable, schema
+from looms.reducers.sizes import LARGEST, too_large
 
 T = TypeVar("T")
 
@@ -62,9 +63,12 @@ class Codec(Generic[T]):
         """The bytes of a value, and the value as it will come back from them: what the declared type asks for.
 
         Raises:
-            Unfit: the value is not of the type, or would come back as something else.
+            Unfit: the value is not of the type, is too large, or would come back as something else.
         """
-        return self._pack(value, declared=True)
+        packed = self._pack(value, declared=True)
+        if len(packed[0]) > LARGEST:
+            raise Unfit(too_large(len(packed[0]), LARGEST))
+        return packed
 
     def pack_exactly(self, value: T) -> bytes:
         """The bytes of a value that comes back as the very same.

@@ -24,6 +24,7 @@ import msgspec
 
 from looms.reducers.codec import encode, plain
 from looms.reducers.messages import shown
+from looms.reducers.sizes import LARGEST, PARTS, too_large
 
 MARK = b'"$'
 """What stands in JSON where there may be such an object."""
@@ -41,17 +42,27 @@ def as_json(data: bytes | msgspec.Raw) -> bytes:
     value = plain(packed)
     try:
         written = msgspec.json.encode(value)
-        if MARK not in written and encode(msgspec.json.decode(written)) == packed:
+        if MARK not in written and _is_small(written, packed) and encode(msgspec.json.decode(written)) == packed:
             return written
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         pass  # JSON has no such value
     try:
         written = msgspec.json.encode(_marked(value))
-        if from_json(written) == packed:
+        if _is_small(written, packed) and from_json(written) == packed:
             return written
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
         pass
     return msgspec.json.encode({"$msgpack": b64encode(packed).decode()})
+
+
+def _is_small(written: bytes, packed: bytes) -> bool:
+    """Whether JSON of a large value is not much larger than that: control characters take six bytes there."""
+    return len(packed) < 1 << 16 or (len(written) <= 3 * len(packed) and parts(written) <= PARTS // 2)
+
+
+def parts(text: bytes) -> int:
+    """How many lists and mappings there are in JSON, at most: brackets in its texts count too."""
+    return text.count(b"[") + text.count(b"{")
 
 
 def from_json(text: bytes | msgspec.Raw) -> bytes:
@@ -146,6 +157,8 @@ def _no_key(key: Any) -> Any:
 
 def _msgpack(held: Any) -> msgspec.Raw:
     data = _bytes(held)
+    if len(data) > 2 * LARGEST:  # decisions may hold a value of the full size
+        raise ValueError(too_large(len(data), 2 * LARGEST))
     plain(data)
     return msgspec.Raw(data)
 

@@ -35,6 +35,12 @@ _NOTHING: Any = object()
 DEEPEST = 100
 """How deeply a match may be nested: it is compared by recursion, wherever in a program that happens."""
 
+MOST_LEAVES = 1_000
+"""How many scalars a match may have: each is looked up in every event that might meet it."""
+
+MOST_BYTES = 1 << 16
+"""How many bytes a match may have as it is stored."""
+
 # What never holds a mapping or a list
 _LEAVES = (
     *(types.NoneType, types.BoolType, types.IntType, types.FloatType, types.StrType, types.BytesType),
@@ -144,7 +150,8 @@ def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]
     if not isinstance(match, dict):
         raise InvalidMatch(f"{_said(match, among)} is no mapping; give the fields to match, as a dict")
     try:
-        plainly: dict[str, Any] = plain(encode(match))
+        data = encode(match)
+        plainly: dict[str, Any] = plain(data)
         too_deep = is_deeper(plainly, DEEPEST)
     except RecursionError:
         too_deep = True
@@ -152,7 +159,12 @@ def plain_match(match: Any, among: tuple[EventType[Any], ...]) -> dict[str, Any]
         raise InvalidMatch(f"{_said(match, among)} cannot be encoded: {error}") from error
     if too_deep:
         raise InvalidMatch(f"{_said(match, among)} is nested deeper than {DEEPEST} levels")
-    for path, value in leaves(plainly).items():
+    if len(data) > MOST_BYTES:
+        raise InvalidMatch(f"{_said(match, among)} has {len(data):,} bytes; a match has at most {MOST_BYTES:,}")
+    found = leaves(plainly)
+    if len(found) > MOST_LEAVES:
+        raise InvalidMatch(f"{_said(match, among)} has {len(found):,} values; a match has at most {MOST_LEAVES:,}")
+    for path, value in found.items():
         if value == "nnan":
             raise InvalidMatch(
                 f"{_said(match, among)}: nan at {_dotted(path)} equals nothing, so it could never be met"

@@ -32,11 +32,13 @@ from looms.reducers.matching import digest
 from looms.reducers.moments import LAST
 from looms.reducers.portable import EffectLine, RunLine
 from looms.reducers.registry import Registry
+from looms.reducers.sizes import LARGEST, too_large
 
 UNFINISHED = ("running", "waiting")
 STATUSES = (*UNFINISHED, "suspended", "completed", "failed", "cancelled")
 MOST = 2**53  # of any number in a file
 _RUNTIME = {kind.name: kind for kind in RUNTIME_EVENTS}
+EFFECTS = 1_000_000  # outstanding in a run: they are in memory together
 _CLEAR = 256  # records, after which nothing is taken back any more
 
 _KEPT = (Delivery, EffectAnswer, EffectGaveUp, TimerFired, GraceOver, SignalReturned)
@@ -95,6 +97,8 @@ class Rebuilt:
         """
         for name in ("seq", "index", "attempts", "first_at", "due"):
             _check_number(name, getattr(effect, name))
+        if len(self.effects) >= EFFECTS:
+            raise DoesNotFit(f"more than {EFFECTS:,} outstanding effects of one run")
         key = effect.seq, effect.index
         if not 1 <= effect.seq <= self.line.seq or key in self.effects:
             raise DoesNotFit(f"effect {key} of a run with records 1 to {self.line.seq}; each stands once")
@@ -226,6 +230,8 @@ def check_letter(letter: Letter) -> None:
         DoesNotFit: it has no name, or its payload is no object.
     """
     _check_type(letter.type)
+    if len(letter.payload) > LARGEST:
+        raise DoesNotFit(f"the payload of {letter.type}: {too_large(len(letter.payload), LARGEST)}")
     _check_number("version", letter.version, 1)
     try:
         payload = plain(letter.payload)
@@ -279,6 +285,8 @@ def _check_record(entry: Entry) -> None:
     _check_type(row.type)
     _check_number("version", row.version, 1)
     _check_moment(row.at)
+    if len(row.payload) > LARGEST:
+        raise DoesNotFit(f"its payload: {too_large(len(row.payload), LARGEST)}")
     if not isinstance(entry.plain, dict):
         raise DoesNotFit("its payload is no object")
     if row.type.startswith("looms."):

@@ -14,7 +14,7 @@ from looms.reducers.modules import Module
 T = TypeVar("T")
 
 _SHOWN = 8  # names in a message
-_LONGEST = 401  # characters of a full name: two names and the dot between them
+_LONGEST = 200  # bytes of a full name
 
 
 class Registry:
@@ -142,7 +142,7 @@ class Registry:
     def _absent(self, name: str, what: str, known: Collection[str]) -> str:
         """What is told of a name that is not here: the closest one, or the module that it was in, or what there is."""
         if len(name) > _LONGEST:
-            return f"{name[:_LONGEST]!r}... is {what} of no module here; a name has at most {_LONGEST} characters"
+            return f"{name[:_LONGEST]!r}... is {what} of no module here; a name has at most {_LONGEST} bytes"
         hint = closest(name, known)
         module, _, rest = name.partition(".")
         if rest and not hint and not any(name.startswith(f"{here}.") for here in self.modules):

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from looms.reducers.codec import Codec, Unfit, plain
+from looms.reducers.codec import Codec, Unfit, encode, plain
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidInput, LoomsError
 from looms.reducers.instructions import (
@@ -61,6 +61,22 @@ class WireComplete(msgspec.Struct, frozen=True, tag_field="instruction", tag="co
 WireInstruction: TypeAlias = (
     WireInvoke | WireEmit | WireSpawn | WireSignal | WirePublish | WireComplete | Wait | Fail | Cancel | EndCancelled
 )
+
+
+_HELD = {
+    WireInvoke: "request",
+    WireEmit: "payload",
+    WireSpawn: "input",
+    WireSignal: "payload",
+    WirePublish: "payload",
+    WireComplete: "output",
+}
+
+
+def size_of(wire: WireInstruction) -> int:
+    """How many bytes an instruction is in a record, about."""
+    held = _HELD.get(type(wire))
+    return 64 + (len(encode(wire)) if held is None else len(getattr(wire, held)))
 
 
 _Plain: TypeAlias = Wait | Fail | Cancel | EndCancelled

@@ -10,6 +10,7 @@ import typer
 
 from looms.commands.settings import UsageError
 from looms.reducers.errors import closest
+from looms.reducers.sizes import LARGEST
 from looms.snapshots import heads
 
 
@@ -40,6 +41,7 @@ StatusOption = Annotated[
     ),
 ]
 
+LONGEST = 2 * LARGEST  # bytes of JSON
 AROUND = 20  # characters of the text to show on each side of a mistake
 
 
@@ -53,7 +55,9 @@ def json_value(text: str, option: str) -> bytes:
     Raises:
         UsageError: it is no JSON; the message tells where.
     """
-    data = sys.stdin.buffer.read() if text == "-" else text.encode(errors="surrogateescape")
+    data = sys.stdin.buffer.read(LONGEST + 1) if text == "-" else text.encode(errors="surrogateescape")
+    if len(data) > LONGEST:
+        raise UsageError(f"{option} is longer than {LONGEST:,} bytes; no value may be as large")
     try:
         msgspec.json.decode(data)
     except RecursionError:

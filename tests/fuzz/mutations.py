@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import json
 import zlib
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from random import Random
@@ -215,19 +214,7 @@ def nested(levels: int, *, mapping: bool = False) -> Any:
     return value
 
 
-def gz_bomb(size: int, line: bytes = b"") -> bytes:
+def gz_bomb(size: int) -> bytes:
     """A small gzip file that becomes so many bytes, of one line that never ends."""
-    import io
-
-    made = io.BytesIO()
-    with gzip.GzipFile(fileobj=made, mode="wb", compresslevel=9, mtime=0) as file:
-        file.write(line)
-        block = b" " * (1 << 20)
-        for _ in range(size >> 20):
-            file.write(block)
-    return made.getvalue()
-
-
-def base64(data: bytes) -> str:
-    """Bytes as one word, to be given on a command line."""
-    return b64encode(data).decode()
+    part = 64 << 20
+    return gzip.compress(b" " * part, compresslevel=9, mtime=0) * (size // part)
