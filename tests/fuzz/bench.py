@@ -20,7 +20,7 @@ from tests.fuzz.desk import Told, Typed, at_desk, modules, parked
 
 T = TypeVar("T")
 
-PATIENCE = 20  # seconds, after which a call hangs
+PATIENCE = 60  # seconds, after which a call hangs
 OPTIONS: dict[str, Any] = {"snapshot_every": 6, "durability": "relaxed"}
 _bench: "Bench | None" = None
 

@@ -36,7 +36,7 @@ from tests.fuzz.desk import Desk, modules
 from tests.fuzz.harness import EntryPoint, Finding
 
 CODE = Registry(modules)
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds
 _BYTES = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoding raises, and whoever reads a row makes an error of: it is in the contract of these functions."""
 

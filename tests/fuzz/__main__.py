@@ -1,0 +1,115 @@
+"""The fuzzer that is led by coverage, on the entry points; or one input once more::
+
+    uv run --group fuzz python -m tests.fuzz --seconds 60 [--target NAME] [--json]
+    uv run python -m tests.fuzz --target NAME --input FILE
+
+Each target runs in a process of its own, since a finding ends it. What was interesting is kept in `--corpus`.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz import everything
+from tests.fuzz.entry_points import ALL, BY_NAME
+from tests.fuzz.harness import Finding, say, tried
+
+ROOT = Path(__file__).parents[2]
+SPARE = 60  # seconds that a process may take beside its fuzzing
+
+
+def main() -> int:
+    """Do what the command line asks for; returns 1 where something was found."""
+    asked = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Try bad input on every way in.")
+    asked.add_argument("--seconds", type=float, default=60, help="for all targets together")
+    asked.add_argument("--target", choices=sorted(BY_NAME), help="this one alone")
+    asked.add_argument("--input", type=Path, help="try this file once, as it is")
+    asked.add_argument("--corpus", type=Path, help="a folder where what is interesting is kept")
+    asked.add_argument("--json", action="store_true", help="print JSON lines")
+    given = asked.parse_args()
+    if given.input is not None:
+        if given.target is None:
+            asked.error("--input needs --target")
+        return once(given.target, given.input)
+    targets = [given.target] if given.target else [entry.name for entry in ALL]
+    findings = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in targets:
+            found = fuzzed(name, given.seconds / len(targets), given.corpus or Path(scratch))
+            findings += found["finding"] is not None
+            say(json.dumps(found) if given.json else told(found))
+    return int(findings > 0)
+
+
+def once(name: str, file: Path) -> int:
+    """Try an input, and say what it is refused with."""
+    with everything.opened():
+        try:
+            refused = tried(BY_NAME[name], file.read_bytes())
+        except Finding as finding:
+            say(f"found: {finding}")
+            raise
+    say("taken" if refused is None else f"refused: {type(refused).__name__}: {refused}")
+    return 0
+
+
+def fuzzed(name: str, seconds: float, corpus: Path) -> dict[str, Any]:
+    """Fuzz a target for so long, and return what came of it."""
+    seeds = corpus / name.replace(" ", "-")
+    seeds.mkdir(parents=True, exist_ok=True)
+    artifacts = Path(tempfile.mkdtemp(prefix="looms-finding-"))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.fuzz.led", name, str(seeds)),
+            *(f"-max_total_time={max(1, round(seconds))}", "-timeout=20", "-rss_limit_mb=4096", "-max_len=200000"),
+            *(f"-artifact_prefix={artifacts}/", "-print_final_stats=1", "-reload=0"),
+        ],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds + SPARE,
+        cwd=ROOT,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    spoiling = sorted(artifacts.iterdir())
+    problem = None
+    if spoiling or done.returncode:
+        problem = next(iter(re.findall(r"^.*(?:Finding|Error|ERROR).*$", said, re.MULTILINE)), said[-2_000:])
+    if not spoiling:
+        artifacts.rmdir()
+    return {
+        "target": name,
+        "executions": _number(said, r"stat::number_of_executed_units:\s+(\d+)"),
+        "coverage": max(map(int, re.findall(r"cov: (\d+)", said)), default=0),
+        "new": _number(said, r"stat::new_units_added:\s+(\d+)"),
+        "finding": problem,
+        "input": os.fspath(spoiling[0]) if spoiling else None,
+        "again": f'uv run python -m tests.fuzz --target "{name}" --input {spoiling[0]}' if spoiling else None,
+    }
+
+
+def _number(said: str, pattern: str) -> int:
+    found = re.search(pattern, said)
+    return int(found[1]) if found else 0
+
+
+def told(found: dict[str, Any]) -> str:
+    """What came of a target, for people."""
+    line = (
+        f"{found['target']:15} {found['executions']:>9,} executions  coverage {found['coverage']:>6,}  "
+        f"{found['new']:>5,} new inputs"
+    )
+    if found["finding"] is None:
+        return line
+    return f"{line}\n  found: {found['finding']}\n  again: {found['again']}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
