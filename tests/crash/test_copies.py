@@ -14,7 +14,7 @@ from tests.crash.hearing import teller
 from tests.crash.killing import LIMIT, ROOT_FOLDER, Place
 from tests.crash.telling import Refused
 
-COPIES = 25
+COPIES = 12
 MANY = 100_000  # rounds: more than there is time for
 
 
