@@ -92,7 +92,7 @@ class Host:
         self._due_next = False
         self._paces = Paces()
         self._to_wake: set[str] = set()
-        former = stuck.read(store.path) if options.serves else None
+        former = stuck.read(store.path) if options.drives else None  # one for a moment leaves it to the next
         self.watchdog = Watchdog(store.path, options.stuck_after, options.on_stuck, former)
         self.committer = Committer(
             store, writer, self._new_group, self._next_job, self.watchdog, self._took, self._committed, self._failed

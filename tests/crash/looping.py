@@ -1,7 +1,7 @@
 """An application whose reducer loops for ever when it is told to, and a host of it that is killed in that.
 
 Run as `python -m tests.crash.looping STORE WHAT AFTER`: opens the store, does something, and prints a line each time it
-is told that a reducer does not return: the note, as JSON.
+is told that a reducer does not return: the note, as JSON. One that does nothing prints an empty one when it is open.
 """
 
 import os
@@ -107,6 +107,7 @@ async def do(runtime: Runtime, what: str) -> None:
         case "inspect":
             await run.inspect()
         case "nothing":
+            os.write(1, msgspec.json.encode(Stuck()) + b"\n")  # it has opened the store
             await anyio.sleep_forever()
 
 

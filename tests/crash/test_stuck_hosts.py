@@ -116,7 +116,8 @@ async def test_a_run_whose_past_does_not_end_is_not_folded_before_it_is_resumed(
         await runtime.run("r").signal(Spun())
     note = killed_in(store, "inspect")
     assert (note.run_id, note.seq, note.folding) == ("r", 2, True)
-    with host(store, "nothing"):
+    with host(store, "nothing") as process:
+        next(notes(process))
         async with driver(store) as asks:
             with pytest.raises(RunSuspended):
                 await asks.signal("r", "loops.told", b"{}")
