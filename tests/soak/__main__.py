@@ -6,6 +6,7 @@ threads, tasks, readers and the store's size are sampled; each is flat, or the e
 
 import argparse
 import gc
+import os
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from tests.soak.measures import MEASURES, Samples
 from tests.soak.slopes import WARM_UP, Verdict, verdict
 from tests.soak.traffic import Traffic
 
+ARENAS = "MALLOC_ARENA_MAX"
 HOURS = 1.0  # of traffic
 SAMPLES = 240
 RETAINED = 300  # seconds of the clock that a run is kept which is over
@@ -123,4 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # With an arena for each thread that ever was, the system's allocator holds more and more of what was given back.
+    if ARENAS not in os.environ:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, ARENAS: "2"})
     sys.exit(main())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-WARM_UP = 1 / 3  # of the samples, that say nothing yet
+WARM_UP = 1 / 2  # of the samples, that say nothing yet: pools, arenas and caches are filling
 MOST = 400  # samples that are looked at; more are thinned, as all pairs are
 
 

@@ -29,7 +29,7 @@ def test_what_grows_steadily_is_seen_through_them(seed: int) -> None:
 
 
 def test_the_beginning_says_nothing() -> None:
-    warming = [min(100.0, 400 * hour) for hour in HOURS]
+    warming = [min(100.0, 300 * hour) for hour in HOURS]
     assert verdict("memory", HOURS, warming, 10, 0).growth == 0
 
 
