@@ -13,7 +13,7 @@ from unittest import mock
 import msgspec
 
 from looms import bulk, listing, outstanding, verifying
-from looms.actors import committer, forking, host, removals, snapshotting, timers, turns
+from looms.actors import committer, forking, host, paces, removals, snapshotting, timers, turns
 from looms.actors.inflow import Inflow
 from looms.snapshots import copying, extents, scattered
 
@@ -22,8 +22,9 @@ BOUNDS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
     "time for a group": (committer, "LONGEST", (0.0,)),
     "time of the loop": (committer, "SLICE", (0.0,)),
     "answers at once": (committer, "ANSWERS", (1, 2)),
-    "items in a turn": (host, "MOST_ITEMS", (1, 2)),
-    "a slow turn": (host, "SLOW", (0.0,)),
+    "items in a turn": (paces, "MANY", (1, 2)),
+    "a slow turn": (paces, "SLOW", (0.0,)),
+    "items of a new run": (paces, "FEW", (1, 2)),
     "messages in a turn": (turns, "READ", (1, 2)),
     "timers at once": (timers, "AT_ONCE", (1, 2)),
     "a large state": (snapshotting, "LARGE", (0, 400)),
