@@ -16,7 +16,7 @@ class Inflow:
     """The calls that are not answered yet, and the bytes that they brought.
 
     When there are too many, the next ones wait before they are taken at all, first come, first served: where senders
-    outrun the disk, the memory of a host stays as it is, and the senders get as slow as the disk.
+    outrun the disk they get as slow as it is, and what a host holds for them is a few times these bytes at most.
 
     Args:
         most_calls: how many calls there may be, about.

@@ -70,5 +70,12 @@ class Writer:
         self._thread.join()
 
     def _serve(self) -> None:
-        while (order := self._orders.get()) is not None:
+        while self._serve_next():
+            pass
+
+    def _serve_next(self) -> bool:
+        """Make the next commit; False: there is none. In a call of its own: nothing of a batch outlives it here."""
+        order = self._orders.get()
+        if order is not None:
             order()
+        return order is not None
