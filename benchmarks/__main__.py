@@ -1,116 +1,73 @@
 """`uv run python -m benchmarks`: see `--help`."""
 
-import argparse
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks import pages, table
+from benchmarks.asking import Asked, asked_for
 from benchmarks.context import Context
-from benchmarks.machine import machine
-from benchmarks.results import FOLDER, Results, encoded, read, write
-from benchmarks.sizes import FULL, QUICK, TINY, Sizes
-from benchmarks.suite import BENCHMARKS, GROWING, PEERS, Benchmark, Outcome, measured
+from benchmarks.output import printed
+from benchmarks.record import Record
+from benchmarks.results import encoded
+from benchmarks.stopping import Stopped, put_off, stoppable
+from benchmarks.suite import measured
 from benchmarks.watch import Watch
 
-ALL = (*BENCHMARKS, *PEERS, *GROWING)
-
-_WIDE = 180  # columns where there is no terminal
+_WIDE = 200  # columns where there is no terminal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; returns the exit code: 1 when a benchmark failed, 130 when it was stopped."""
-    asked = _arguments(arguments)
-    if asked.readme:
-        pages.rewrite(read())
+    """Measure what was asked for; returns the exit code: 1 when something failed, 128 and more when it was stopped."""
+    asked = asked_for(arguments)
+    if asked.shown is not None:
+        pages.rewrite(asked.shown)
         return 0
-    chosen = _chosen(asked)
-    sizes = TINY if asked.tiny else QUICK if asked.quick else FULL
-    console = Console(stderr=True)
-    folder = Path(tempfile.mkdtemp(prefix="looms-benchmarks-", dir=asked.folder))
-    try:
-        results, stopped = _run(chosen, sizes, folder, console)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    console, out = Console(file=printed(sys.stderr)), printed(sys.stdout)
+    record = Record(asked, lambda said: console.print(said, highlight=False, soft_wrap=True))
+    stopped = _measure(asked, record, console)
+    results = record.conclude(stopped)
     if asked.json:
-        sys.stdout.buffer.write(encoded(results))
+        out.write(encoded(results).decode())
     else:
-        table.show(results, Console(width=None if sys.stdout.isatty() else _WIDE))
-    written = write(results, asked.output)
-    console.print(f"written to {written}", highlight=False)
-    if results.full and asked.output is None:
-        pages.rewrite(results)
-        console.print(f"README.md and {FOLDER / 'budgets.svg'} show these results", highlight=False)
-    return 130 if stopped else 1 if any(outcome.error for outcome in results.outcomes) else 0
+        table.show(results, Console(file=out, width=None if out.isatty() else _WIDE))
+    out.flush()
+    return stopped.exit_code if stopped else int(record.failed)
 
 
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    names = ", ".join(benchmark.name for benchmark in ALL)
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description="Measure Looms against its budgets, print a table, and write benchmarks/results/latest.json (of "
-        "a quick run or a part: part.json). Ctrl-C ends it with what was measured so far.",
-    )
-    parser.add_argument("--only", action="append", metavar="NAME", help=f"this one; may be repeated. One of: {names}")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, under a minute")
-    parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)  # for the tests
-    parser.add_argument(
-        "--growth", action="store_true", help="also how figures grow with runs, records, waits and states"
-    )
-    parser.add_argument(
-        "--group",
-        choices=["peers"],
-        help="also other libraries: uv run --group peers python -m benchmarks --group peers",
-    )
-    parser.add_argument("--json", action="store_true", help="print the results as JSON in place of the table")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the results there, and change no page")
-    parser.add_argument(
-        "--folder", type=Path, help="make stores there, on the disk to be measured (default: where temporary files go)"
-    )
-    parser.add_argument(
-        "--readme", action="store_true", help="measure nothing; put the last full results into the pages"
-    )
-    asked = parser.parse_args(arguments)
-    unknown = [name for name in asked.only or () if name not in {benchmark.name for benchmark in ALL}]
-    if unknown:
-        parser.error(f"there is no benchmark {unknown[0]!r}; one of: {names}")
-    return asked
-
-
-def _chosen(asked: argparse.Namespace) -> list[Benchmark]:
-    if asked.only:
-        return [benchmark for benchmark in ALL if benchmark.name in asked.only]
-    return [*BENCHMARKS, *(PEERS if asked.group else ()), *(GROWING if asked.growth else ())]
-
-
-def _run(chosen: list[Benchmark], sizes: Sizes, folder: Path, console: Console) -> tuple[Results, bool]:
-    """Run the benchmarks; also whether somebody stopped it."""
-    begun, stopped = time.monotonic(), False
-    outcomes: list[Outcome] = []
-    where = machine(folder)
-    with Watch(console, sum(benchmark.seconds for benchmark in chosen)) as watch:
-        context = Context(sizes, folder, watch.step, watch.at)
-        try:
-            for benchmark in chosen:
+def _measure(asked: Asked, record: Record, console: Console) -> Stopped | None:
+    """Run the benchmarks; returns what stopped it, if somebody did."""
+    try:
+        with (
+            stoppable(),
+            _folder(asked.folder) as folder,
+            Watch(console, sum(benchmark.seconds for benchmark in asked.chosen)) as watch,
+        ):
+            context = Context(asked.sizes, folder, watch.step, watch.at)
+            for benchmark in asked.chosen:
                 watch.begin(benchmark.name)
-                outcomes.append(outcome := measured(context, benchmark))
+                outcome = measured(context, benchmark)
+                record.add(outcome)
                 watch.end(benchmark.seconds, outcome.seconds, outcome.told)
-        except KeyboardInterrupt:
-            stopped = True
-    names = {outcome.name for outcome in outcomes if outcome.error is None}
-    results = Results(
-        machine=where,
-        sizes=sizes.name,
-        complete=names >= {benchmark.name for benchmark in BENCHMARKS},
-        seconds=time.monotonic() - begun,
-        outcomes=tuple(outcomes),
-    )
-    return results, stopped
+    except Stopped as stopped:
+        return stopped
+    return None
+
+
+@contextmanager
+def _folder(where: Path | None) -> Iterator[Path]:
+    """A folder for stores, which is gone afterwards, also when somebody stops it just then."""
+    folder = Path(tempfile.mkdtemp(prefix="looms-benchmarks-", dir=where))
+    try:
+        yield folder
+    finally:
+        with put_off():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

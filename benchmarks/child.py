@@ -9,6 +9,7 @@ import importlib
 import inspect
 import os
 import sys
+import traceback
 from functools import partial
 
 import anyio
@@ -27,10 +28,19 @@ def main() -> None:
     gc.collect()
     if "--no-gc" in sys.argv:
         gc.disable()
-    if inspect.iscoroutinefunction(work):
-        reporting.result(anyio.run(partial(work, **given)))
-    else:
-        reporting.result(work(**given))
+    try:
+        reporting.result(anyio.run(partial(work, **given)) if inspect.iscoroutinefunction(work) else work(**given))
+    except Exception as error:  # noqa: BLE001 - said, in a line at last
+        traceback.print_exception(error)
+        innermost = _innermost(error)
+        sys.exit(f"{type(innermost).__name__}: {' '.join(str(innermost).split())}")
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """What went wrong, of an error that is a group: the first one in it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 if __name__ == "__main__":

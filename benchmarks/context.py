@@ -8,13 +8,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from benchmarks.sizes import Sizes
 
 ROOT = Path(__file__).parents[1]
+
+T = TypeVar("T")
 
 
 class Failed(Exception):
@@ -29,9 +31,6 @@ class Context:
         folder: where stores are made, on the disk that is to be measured.
         step: is told what is being done.
         progress: is told how far that is, from 0 to 1.
-
-    Attributes:
-        rates: what was measured in each round, where another benchmark is compared with it: `timers` with `signals`.
     """
 
     def __init__(
@@ -43,7 +42,6 @@ class Context:
     ) -> None:
         self.sizes = sizes
         self.folder = folder
-        self.rates: dict[str, list[float]] = {}
         self._step = step
         self._progress = progress
         self._made: dict[str, Path] = {}
@@ -95,9 +93,7 @@ class Context:
                 self._progress(min(message["done"] / max(message["total"], 1e-9), 1.0))
         return result
 
-    def rounds(
-        self, measurements: Mapping[str, Callable[[], float]], rounds: int | None = None
-    ) -> dict[str, list[float]]:
+    def rounds(self, measurements: Mapping[str, Callable[[], T]], rounds: int | None = None) -> dict[str, list[T]]:
         """Measure each in turn, several rounds: what the machine does meanwhile then meets all of them.
 
         Args:
@@ -107,7 +103,7 @@ class Context:
         Returns:
             What each gave in each round.
         """
-        found: dict[str, list[float]] = {name: [] for name in measurements}
+        found: dict[str, list[T]] = {name: [] for name in measurements}
         for _ in range(rounds or self.sizes.rounds):
             for name, measure in measurements.items():
                 found[name].append(measure())

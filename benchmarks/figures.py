@@ -18,7 +18,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         unit: of the value: `times` for a ratio.
         at_most, at_least: the budget; neither for a figure that only stands beside others.
         detail: what the figure was made of.
-        rounds: the value in each round, to show the noise.
+        rounds: what it was in each round, to show the noise.
     """
 
     benchmark: str
@@ -55,6 +55,14 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     def shown(self) -> str:
         """The value with its unit."""
         return amount(self.value, self.unit)
+
+    @property
+    def spread(self) -> str:
+        """The lowest and the highest of the rounds; empty where there was one."""
+        if len(self.rounds) < 2:
+            return ""
+        low, high = number(min(self.rounds)), number(max(self.rounds))
+        return f"{low} to {high}"
 
     @property
     def verdict(self) -> str:

@@ -1,5 +1,7 @@
 """What the README and the documentation show of the last results, between two marks that stand there."""
 
+from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
 from benchmarks.chart import chart
@@ -7,6 +9,7 @@ from benchmarks.context import ROOT
 from benchmarks.figures import Figure
 from benchmarks.growth import Growth
 from benchmarks.results import Results
+from benchmarks.table import HEADINGS
 
 README = ROOT / "README.md"
 PERFORMANCE = ROOT / "docs" / "performance.md"
@@ -16,7 +19,7 @@ Rows = list[list[str]]
 
 
 def rewrite(results: Results, readme: Path = README, performance: Path = PERFORMANCE, image: Path = CHART) -> None:
-    """Put results into the pages: the table and the chart, and the tables of growth where they were measured.
+    """Put results into the pages: the chart and the table of all figures, and the tables of growth if there are some.
 
     Raises:
         ValueError: a page has no such marks.
@@ -24,7 +27,7 @@ def rewrite(results: Results, readme: Path = README, performance: Path = PERFORM
     image.parent.mkdir(parents=True, exist_ok=True)
     image.write_text(chart(results.budgeted, results.said))
     where = image.relative_to(readme.parent).as_posix()
-    shown = f"![The share of each budget that is used]({where})\n\n{budgets(results.budgeted)}\n\n{results.said}"
+    shown = f"![The share of each budget that is used]({where})\n\n{figures(results.figures)}\n\n{results.said}"
     replace(readme, "budgets", shown)
     found = [outcome.growth for outcome in results.outcomes if outcome.growth is not None]
     if found:
@@ -45,13 +48,23 @@ def replace(page: Path, name: str, text: str) -> None:
     page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
 
 
-def budgets(figures: list[Figure]) -> str:
-    """The budgets as a table in Markdown."""
-    rows = [
-        [figure.benchmark, figure.what, f"{figure.shown}", figure.budget, figure.verdict, figure.detail]
-        for figure in figures
-    ]
-    return _markdown(["", "figure", "", "budget", "", "made of"], rows)
+def figures(found: Iterable[Figure]) -> str:
+    """All figures as a table in Markdown, those of a benchmark together; what has no budget says so."""
+    rows: Rows = []
+    for benchmark, group in groupby(found, key=lambda figure: figure.benchmark):
+        rows += [
+            [
+                "" if n else benchmark,
+                figure.what,
+                figure.shown,
+                figure.spread,
+                figure.budget or "none",
+                figure.verdict,
+                figure.detail,
+            ]
+            for n, figure in enumerate(group)
+        ]
+    return _markdown(list(HEADINGS), rows)
 
 
 def growth(found: Growth) -> str:

@@ -8,11 +8,11 @@ import msgspec
 from benchmarks.context import ROOT
 from benchmarks.figures import Figure
 from benchmarks.machine import Machine
-from benchmarks.suite import Outcome
+from benchmarks.suite import BENCHMARKS, PEERS, Outcome
 
 FOLDER = ROOT / "benchmarks" / "results"
 LATEST = FOLDER / "latest.json"  # the last full run: what the README shows
-PART = FOLDER / "part.json"  # the last one that was quick, a part, or was stopped
+PART = FOLDER / "part.json"  # the last one that was quick, a part, or was stopped; and any one so far as it is there
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,14 +21,12 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         machine: where, when, and what.
         sizes: how much: `full`, `quick`, or `tiny`.
-        complete: all of the budgets' benchmarks were run to their end.
         seconds: how long it took.
         outcomes: what became of each benchmark.
     """
 
     machine: Machine
     sizes: str
-    complete: bool
     seconds: float
     outcomes: tuple[Outcome, ...]
 
@@ -44,6 +42,20 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         return [figure for figure in self.figures if figure.met is not None]
 
     @property
+    def complete(self) -> bool:
+        """Whether all benchmarks that have budgets, those of the peers too, were run to their end, and none failed."""
+        return not self.lacking
+
+    @property
+    def lacking(self) -> str:
+        """What is missing for that, in words."""
+        failed = [outcome.name for outcome in self.outcomes if outcome.error is not None]
+        there = {outcome.name for outcome in self.outcomes}
+        missing = [benchmark.name for benchmark in (*BENCHMARKS, *PEERS) if benchmark.name not in there]
+        said = (("without", missing), ("failed:", failed))
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in said if names)
+
+    @property
     def full(self) -> bool:
         """Whether these are the budgets' figures, all of them."""
         return self.complete and self.sizes == "full"
@@ -55,21 +67,30 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         return (
             f"Measured on {one.date[:10]} at commit {one.commit}: {one.cores} cores of {one.processor}, "
             f"{one.memory_gb:g} GB, {one.file_system}, {one.system}, {one.python}, "
-            f"lmdb {one.versions['lmdb']}, msgspec {one.versions['msgspec']}."
+            f"lmdb {one.versions['lmdb']}, msgspec {one.versions['msgspec']}. The machine's load when it began was "
+            f"{one.load[0]:.2g} ({one.load[2]:.2g} over the 15 minutes before)."
         )
 
 
-def write(results: Results, path: Path | None = None) -> Path:
-    """Write results where they belong, or to a path; returns which one it was."""
-    path = path or (LATEST if results.full else PART)
+def write(results: Results, path: Path) -> None:
+    """Write results; who is stopped meanwhile leaves those that were there before.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encoded(results))
-    return path
+    if path.exists() and not path.is_file():
+        path.write_bytes(encoded(results))  # a device, or a pipe
+        return
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_bytes(encoded(results))
+    beside.replace(path)
 
 
 def encoded(results: Results) -> bytes:
-    """Results as JSON; a figure also says whether it meets its budget."""
-    plain = msgspec.to_builtins(results)
+    """Results as JSON; also whether they are complete, and whether a figure meets its budget."""
+    plain = {**msgspec.to_builtins(results), "complete": results.complete}
     for outcome, theirs in zip(plain["outcomes"], results.outcomes, strict=True):
         for figure, one in zip(outcome["figures"], theirs.figures, strict=True):
             figure["met"] = one.met

@@ -68,7 +68,6 @@ def signals(context: Context) -> list[Figure]:
             "relaxed": lambda: ours(context, "relaxed"),
         }
     )
-    context.rates["signals"] = rates["Looms"]
     return [
         ratio("signals", "events a second, against raw", rates["Looms"], rates["raw"], "/s", at_least=0.6),
         ratio(
@@ -102,13 +101,6 @@ def ours(context: Context, durability: str = "commit") -> float:
         durability=durability,
     )
     return rate
-
-
-def rates(context: Context) -> list[float]:
-    """Looms' events a second in each round, measured now if they were not."""
-    if "signals" not in context.rates:
-        context.rates["signals"] = context.rounds({"Looms": lambda: ours(context)})["Looms"]
-    return context.rates["signals"]
 
 
 def tally_id(n: int) -> str:

@@ -23,7 +23,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     items: int = 9_000
     parked: int = 1_000_000
     few: int = 1_000
-    opens: int = 15
+    opens: int = 5
     settle_seconds: float = 1.0
     idle_seconds: float = 10.0
     publishes: int = 200
