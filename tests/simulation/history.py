@@ -141,6 +141,8 @@ class History(msgspec.Struct):
     crashes: list[str] = []
     broken: list[str] = []  # what was found on the way
     finished_at: int = 0
+    logs_are_final: bool = False
+    held_up: set[str] = set()  # runs that were suspended when all had been said
     tried_commits: int = 0
 
     def former(self, run_id: str) -> int:

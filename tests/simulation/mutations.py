@@ -5,7 +5,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
+from msgspec.structs import replace
+
+from looms.actors import snapshotting, turns
 from looms.actors.group import Group
+from looms.actors.timers import Timers
+from looms.reducers.images import image
+from looms.reducers.open_waits import OpenWaits
 from looms.snapshots import effect_rows, inbox, keys, timers
 
 Mutation = Callable[[], AbstractContextManager[Any]]
@@ -56,6 +62,53 @@ def refused_turns_kept() -> AbstractContextManager[Any]:
     return mock.patch.object(Group, "take_back", leave)
 
 
+def waits_not_settled() -> AbstractContextManager[Any]:
+    """A wait that was met stays open."""
+    return mock.patch.object(OpenWaits, "settle", return_value=None)
+
+
+def alternatives_not_retired() -> AbstractContextManager[Any]:
+    """The other waits of a group stay open."""
+    return mock.patch.object(OpenWaits, "_alternatives", return_value=[])
+
+
+def stale_snapshots() -> AbstractContextManager[Any]:
+    """A snapshot holds the state of the one before."""
+    last: dict[int, Any] = {}
+
+    def stale(run: Any) -> Any:
+        taken = image(run)
+        before = last.get(run.number, taken)
+        last[run.number] = taken
+        root, *others = taken.threads
+        return replace(taken, threads=(replace(root, state=before.threads[0].state), *others))
+
+    return mock.patch.object(snapshotting, "image", stale)
+
+
+def wake_ups_lost() -> AbstractContextManager[Any]:
+    """A run that has got a message is not told."""
+    return mock.patch.object(Group, "wake", return_value=None)
+
+
+def timers_unset() -> AbstractContextManager[Any]:
+    """The host is not told of a timer that was set while it sleeps."""
+    return mock.patch.object(Timers, "set", return_value=None)
+
+
+def turns_in_two_commits() -> AbstractContextManager[Any]:
+    """What a turn sends to others is in the next commit, not in its own."""
+    send = turns.send  # type: ignore[attr-defined]
+    late: list[Any] = []
+
+    def later(group: Any, cell: Any, entries: Any) -> None:
+        for waiting in late:
+            send(group, *waiting)
+        late[:] = [(cell, entries)]
+
+    return mock.patch.object(turns, "send", later)
+
+
 MUTATIONS: dict[str, Mutation] = {
     made.__name__.replace("_", "-"): made
     for made in (
@@ -65,5 +118,11 @@ MUTATIONS: dict[str, Mutation] = {
         messages_kept,
         effects_forgotten,
         refused_turns_kept,
+        waits_not_settled,
+        alternatives_not_retired,
+        stale_snapshots,
+        wake_ups_lost,
+        timers_unset,
+        turns_in_two_commits,
     )
 }

@@ -51,8 +51,12 @@ class Worker:
         """Whether it is no more."""
         return self._process.poll() is not None
 
+    def kill(self) -> None:
+        """End it; who waits for a verdict hears of that."""
+        self._process.kill()
+
     def close(self) -> None:
-        """End it."""
+        """End it, and let go of it."""
         self._process.kill()
         self._process.communicate()
 
@@ -83,11 +87,16 @@ class Workers:
         left = iter(tasks)
         with ThreadPoolExecutor(self._count) as pool:
             running = {pool.submit(self._try, task) for task in islice(left, self._count)}
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                running |= {pool.submit(self._try, task) for task in islice(left, len(done))}
-                for one in done:
-                    yield one.result()
+            try:
+                while running:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    running |= {pool.submit(self._try, task) for task in islice(left, len(done))}
+                    for one in done:
+                        yield one.result()
+            except GeneratorExit:  # enough: nobody waits for those that are under way
+                for worker in self._all:
+                    worker.kill()
+                raise
 
     def _try(self, task: Task) -> Verdict:
         worker = self._idle.pop() if self._idle else self._begun()

@@ -72,14 +72,20 @@ class Story:
         """Let it happen, from the first process to the last."""
         while not await self._live(path):  # noqa: ASYNC110 - nobody tells of the next process
             await anyio.sleep(self._world.chance.choice((0.0, 1.0, 100.0)))
+        if not self.history.logs_are_final:
+            self._world.begin()
+            async with self._runtime(path) as runtime:
+                await self._finish(runtime)
+        await self._look_again(path)
+
+    async def _finish(self, runtime: Runtime) -> None:
+        """Let everything come to rest, and note what is there then."""
         self._world.calm_down()
         self._handling.mended = 1_000_000
-        self._world.begin()
-        async with self._runtime(path) as runtime:
-            await self._come_to_rest(runtime)
-            await self._take_down(runtime)
-            await inquire(runtime, self.history)
-        await self._look_again(path)
+        await self._come_to_rest(runtime)
+        await self._take_down(runtime)
+        await inquire(runtime, self.history)
+        self.history.logs_are_final = True
 
     def _runtime(self, path: str) -> SimulatedRuntime:
         settings = self.history.plan.settings
@@ -105,6 +111,10 @@ class Story:
                         tasks.start_soon(self._send, calling, left, tasks.cancel_scope)
                 if not any(self._left.values()):
                     await self._rest()
+                    if (
+                        world.chance.random() < 0.5
+                    ):  # else the next process has to find what this one may have forgotten
+                        await self._finish(runtime)
         except BaseException as error:
             expected = Died if world.dead else StoreFailed if world.failed else ()
             if not all(isinstance(leaf, expected) for leaf in _leaves(error)):
@@ -160,6 +170,7 @@ class Story:
         await self._rest()
         for _ in range(3):
             held_up = [one.run_id async for one in runtime.runs(status="suspended")]
+            self.history.held_up.update(held_up)
             for run_id in held_up:
                 await runtime.run(run_id).resume()
             await self._rest()

@@ -13,7 +13,7 @@ from tests.simulation.reporting import Verdict, digest, story
 from tests.simulation.shrinking import numbers, shrink, spans
 from tests.simulation.story import tell
 
-LONGEST = 60  # seconds for one story
+LONGEST = 30  # seconds for one story
 HUNG = 3  # exit code of a process whose story hung: nothing can be said of it any more
 
 

@@ -70,6 +70,25 @@ def settled_once(history: History) -> Iterator[str]:
                     yield f"{name}, for {one.wait}, was settled by record {met.seq}: {met.type} {met.payload}"
 
 
+def alternatives(history: History) -> Iterator[str]:
+    """When one wait of a group is met, the others are over."""
+    for log in history.logs:
+        groups: dict[tuple[str, str], list[Opened]] = defaultdict(list)
+        for one in opened(log):
+            if one.wait.group is not None:
+                groups[(one.thread, one.wait.group)].append(one)
+        for waits in groups.values():
+            for one in waits:
+                for other in waits:
+                    if one.settled and other.settled and other.record.seq <= one.record.seq and other is not one:
+                        first, second = one.settled[0].seq, other.settled[0].seq
+                        if one.record.seq < first < second:
+                            yield (
+                                f"{log.run_id}: wait {one.id} was met by record {first}, and {other.id}, "
+                                f"of the same group, by record {second}"
+                            )
+
+
 def meets(wait: Wait, record: Record) -> bool:
     """Whether a record is what a wait is for."""
     return record.type in wait.types and all(same(record.payload.get(key), value) for key, value in wait.match.items())
@@ -113,4 +132,4 @@ def open_ones(history: History) -> Iterator[str]:
             yield f"{log.run_id} is over, and waits for {log.state.waits}"
 
 
-CHECKS = settled_once, timers, open_ones
+CHECKS = settled_once, alternatives, timers, open_ones
