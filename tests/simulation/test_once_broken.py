@@ -31,5 +31,5 @@ def test_a_large_snapshot_that_is_being_made_keeps_turns_of_its_own_commit_from_
         ops.Signal(sender=0, pause=50, run="r", events=(Said("e1"),)),
         ops.SignalMany(sender=0, pause=50, signals=(("r", spawn, None), ("r", Said("e4", orders=(Drop("c1"),)), None))),
         Bound("a large state", 0),
-        Bound("items in a turn", 0),
+        Bound("items of a new run", 0),
     )

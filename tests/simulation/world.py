@@ -204,7 +204,7 @@ class SimulatedRuntime(Runtime):
     """A runtime in a simulated world."""
 
     def __init__(self, world: World, path: str, **options: Any) -> None:
-        super().__init__(path, clock=world, durability="relaxed", **options)
+        super().__init__(path, clock=world, durability="relaxed", stuck_after=None, **options)
         self._world = world
 
     def _served(self, store: Store) -> AbstractAsyncContextManager[Host]:
