@@ -80,7 +80,7 @@ def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None
         InvalidInput: ids that are none, a status that there is not, or both ids and a choice among all.
     """
     name = definition_name(definition)
-    if status is not None and status not in heads.STATUSES:
+    if status is not None and not (isinstance(status, str) and status in heads.STATUSES):
         hint = closest(shown(status), heads.STATUSES)
         raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
     if run_ids is None:

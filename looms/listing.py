@@ -33,7 +33,7 @@ def list_runs(
 
     async def read() -> list[RunSummary] | None:
         nonlocal after, left
-        if status is not None and status not in heads.STATUSES:
+        if status is not None and not (isinstance(status, str) and status in heads.STATUSES):
             hint = closest(shown(status), heads.STATUSES)
             raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
         if left is not None and (type(left) is not int or left < 0):

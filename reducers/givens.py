@@ -37,7 +37,7 @@ def word(name: str, value: Any, *words: str) -> None:
     Raises:
         InvalidInput: it is none of them.
     """
-    if type(value) is not str or value not in words:
+    if not isinstance(value, str) or value not in words:
         refused(name, value, " or ".join(map(repr, words)))
 
 

@@ -120,6 +120,8 @@ async def test_options_that_are_no_words_and_no_lists_are_refused(tmp_path: Path
             lambda: rt.import_runs(tmp_path / "x", prefix=3),  # type: ignore[arg-type]
             lambda: rt.import_runs(tmp_path / "x", effects=["hold"]),  # type: ignore[arg-type]
             lambda: rt.export_runs(tmp_path / "x", status=value_of(encode({"!": ["silent", 1]}))),
+            lambda: rt.export_runs(tmp_path / "x", status=value_of(encode({"!": ["moody", 1]}))),
+            lambda: anext(aiter(rt.runs(status=value_of(encode({"!": ["moody", 1]}))))),
         ):
             with pytest.raises(looms.InvalidInput):
                 await refused()
