@@ -17,14 +17,13 @@ from anyio import lowlevel
 from looms.actors.import_checks import check_kept, check_publication
 from looms.actors.jobs import unknown
 from looms.export_files import ExportFile, Target
-from looms.listing import definition_name, unknown_definition
-from looms.reducers.errors import InvalidInput, closest
+from looms.listing import check_status, definition_name, unknown_definition
+from looms.reducers.errors import InvalidInput
 from looms.reducers.exact_json import as_json
 from looms.reducers.forks import before_it_came
 from looms.reducers.givens import items, listener
 from looms.reducers.ids import checked_id
 from looms.reducers.items import Delivery, pack_item, unpack_item
-from looms.reducers.messages import shown
 from looms.reducers.portable import (
     FORMAT,
     EffectLine,
@@ -80,9 +79,7 @@ def chosen(run_ids: Iterable[str] | None, definition: object, status: str | None
         InvalidInput: ids that are none, a status that there is not, or both ids and a choice among all.
     """
     name = definition_name(definition)
-    if status is not None and not (isinstance(status, str) and status in heads.STATUSES):
-        hint = closest(shown(status), heads.STATUSES)
-        raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
+    check_status(status)
     if run_ids is None:
         return Chosen(definition=name, status=status)
     ids = items("run_ids", run_ids, "a list of ids")

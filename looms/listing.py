@@ -33,9 +33,7 @@ def list_runs(
 
     async def read() -> list[RunSummary] | None:
         nonlocal after, left
-        if status is not None and not (isinstance(status, str) and status in heads.STATUSES):
-            hint = closest(shown(status), heads.STATUSES)
-            raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
+        check_status(status)
         if left is not None and (type(left) is not int or left < 0):
             raise InvalidInput(f"limit={shown(left)}; give a whole number from 0")
         if left == 0:
@@ -58,6 +56,17 @@ def unknown_definition(source: Source, name: str) -> str | None:
     with source.view() as view:
         known = {*heads.definition_names(view), *(source.code.definitions if source.code is not None else ())}
     return None if name in known else f"{name!r}: neither a run nor a module has it{closest(name, known)}"
+
+
+def check_status(status: object) -> None:
+    """Refuse what is no status of a run, and not None.
+
+    Raises:
+        InvalidInput: it is none; the closest one is told.
+    """
+    if status is not None and not (isinstance(status, str) and status in heads.STATUSES):
+        hint = closest(shown(status), heads.STATUSES)
+        raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
 
 
 def definition_name(definition: object) -> str | None:
