@@ -65,6 +65,8 @@ class Drawing:
             self._start(run, sender=n % senders, pause=0.0) for n, run in enumerate(self._runs) if chance.random() < 0.9
         ]
         operations += [self._operation(chance.randrange(senders)) for _ in range(chance.randint(5, 45))]
+        if chance.random() < 0.2:
+            operations += [self._ask(senders + n % 2) for n in range(chance.randint(1, 4))]
         faults = {at: self._fault(at) for at in sorted(chance.sample(range(1, 70), chance.choice((0, 2, 4, 8))))}
         return ops.Plan(self._seed, settings, tuple(operations), tuple(faults.values()), self._bounds())
 
@@ -139,6 +141,15 @@ class Drawing:
         elif key is not None:
             used.append(key)
         return ops.Signal(run=run, events=events, key=key, retain=self._retain(), **now)
+
+    def _ask(self, sender: int) -> ops.AskSignal:
+        return ops.AskSignal(
+            sender=sender,
+            pause=self._pause(),
+            run=self._chance.choice(self._runs),
+            events=(self._event(DEPTH),),
+            key=self._key(0.7),
+        )
 
     def _signals(self) -> tuple[tuple[str, Said | Asked, str | None], ...]:
         count = self._chance.randint(2, 8)

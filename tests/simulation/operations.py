@@ -37,6 +37,10 @@ class Signal(Operation, frozen=True):
     retain: float | None = None
 
 
+class AskSignal(Signal, frozen=True):
+    """The same, of another process, which lives on when the host dies."""
+
+
 class SignalMany(Operation, frozen=True):
     signals: tuple[tuple[str, Said | Asked, str | None], ...]
 
@@ -117,6 +121,7 @@ class Reopen(Operation, frozen=True):
 AnyOperation: TypeAlias = (
     Start
     | Signal
+    | AskSignal
     | SignalMany
     | Publish
     | Cancel

@@ -6,26 +6,27 @@ import shutil
 import tempfile
 import traceback
 from collections import deque
-from collections.abc import Iterator
 
 import anyio
 
 import looms
-from looms import LoomsError, Reader, Runtime, StoreError
+from looms import LoomsError, Reader, Runtime, StoreError, StoreInUse
 from looms.snapshots.errors import StoreFailed
 from tests.simulation import application
 from tests.simulation.application import app
+from tests.simulation.asking import ask_each, leaves
 from tests.simulation.calling import Calling
 from tests.simulation.handling import Handling
 from tests.simulation.history import Called, History, Log, Try
 from tests.simulation.inquiries import inquire
 from tests.simulation.loop import Stuck
-from tests.simulation.operations import Plan, Publish, Reopen, Signal, SignalMany, Start
+from tests.simulation.operations import AskSignal, Plan, Publish, Reopen, Signal, SignalMany, Start
 from tests.simulation.world import Died, SimulatedRuntime, World, installed
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where a disk costs nothing
 QUIET = 250.0  # seconds without a commit, after which there will be none
 MOST_QUIET = 100  # times that long until a story has come to rest
+LOOK = 2.0  # seconds between looks at what other processes do
 AGAIN = 3  # tries of what a disk refused
 
 
@@ -35,7 +36,7 @@ def tell(plan: Plan) -> History:
     story = Story(plan, world)
     folder = tempfile.mkdtemp(prefix="looms-simulation-", dir=MEMORY)
     try:
-        with installed(world, plan.bounds):
+        with installed(world, plan.settings, plan.bounds):
             world.loop.run_until_complete(story.run(f"{folder}/s"))
     except Stuck as stuck:
         story.history.broken.append(str(stuck))
@@ -61,22 +62,31 @@ class Story:
         self._world = world
         self._handling = Handling(world, self.history)
         self._leaving: list[Log] = []
-        self._left: dict[int, deque[Called]] = {}
+        self._left: dict[int, deque[Called]] = {}  # what is to be called, by the sender
+        self._asking: dict[int, deque[Called]] = {}  # the same of other processes
         for operation in plan.operations:
             called = Called(operation)
             self.history.called.append(called)
-            self._left.setdefault(operation.sender, deque()).append(called)
+            whose = self._asking if isinstance(operation, AskSignal) else self._left
+            whose.setdefault(operation.sender, deque()).append(called)
         application.outside = self._handling
 
     async def run(self, path: str) -> None:
         """Let it happen, from the first process to the last."""
+        async with anyio.create_task_group() as others:
+            for left in self._asking.values():
+                others.start_soon(ask_each, self._world, path, left)
+            await self._be_host(path)
+        await self._look_again(path)
+
+    async def _be_host(self, path: str) -> None:
+        """Be the host, in one process after the other."""
         while not await self._live(path):  # noqa: ASYNC110 - nobody tells of the next process
             await anyio.sleep(self._world.chance.choice((0.0, 1.0, 100.0)))
         if not self.history.logs_are_final:
             self._world.begin()
             async with self._runtime(path) as runtime:
                 await self._finish(runtime)
-        await self._look_again(path)
 
     async def _finish(self, runtime: Runtime) -> None:
         """Let everything come to rest, and note what is there then."""
@@ -110,17 +120,21 @@ class Story:
                     for left in self._left.values():
                         tasks.start_soon(self._send, calling, left, tasks.cancel_scope)
                 if not any(self._left.values()):
+                    while any(self._asking.values()):  # noqa: ASYNC110
+                        await anyio.sleep(LOOK)
                     await self._rest()
                     if (
                         world.chance.random() < 0.5
                     ):  # else the next process has to find what this one may have forgotten
                         await self._finish(runtime)
+        except StoreInUse:
+            await anyio.sleep(LOOK)  # somebody else is the host for a moment
         except BaseException as error:
             expected = Died if world.dead else StoreFailed if world.failed else ()
-            if not all(isinstance(leaf, expected) for leaf in _leaves(error)):
+            if not all(isinstance(leaf, expected) for leaf in leaves(error)):
                 raise
         self.history.crashes = world.crashes
-        return not any(self._left.values())
+        return not any(self._left.values()) and not any(self._asking.values())
 
     async def _rest(self) -> None:
         """Return when nothing has happened for long."""
@@ -215,11 +229,3 @@ def repeatable(operation: object) -> bool:
         case Start(exists=exists):
             return exists == "return"
     return False
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:
-            yield from _leaves(one)
-    else:
-        yield error

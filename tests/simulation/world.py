@@ -6,8 +6,9 @@ All that a host asks of its machine is answered here, on the simulated loop. Whe
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, NoReturn
 from unittest import mock
 
@@ -15,14 +16,17 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from looms import Runtime, StoreError, StoreFull
+from looms import Runtime, StoreError, StoreFull, driving
 from looms.actors import committer
+from looms.actors.clock import Clock
 from looms.actors.host import Host
+from looms.actors.options import Options
 from looms.actors.serving import serve
+from looms.reducers.registry import Registry
 from looms.snapshots.errors import StoreFailed
 from looms.snapshots.store import Store
 from tests.simulation.loop import SimulatedLoop
-from tests.simulation.operations import Fault
+from tests.simulation.operations import Fault, Settings
 from tests.simulation.tightening import Bound, tightened
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -81,16 +85,20 @@ class World:
         self._set_by += seconds
         self._set_latest = max(self._set_latest, self._set_by)
 
+    def uuid4(self) -> uuid.UUID:
+        """An id that nobody else has."""
+        return uuid.UUID(int=self.chance.getrandbits(128), version=4)
+
     # The disk
 
-    async def commit(self, make: Callable[[], object]) -> None:
-        """Make a commit, or whatever the plan has in store for it."""
+    async def commit(self, make: Callable[[], object], host: bool = True) -> None:
+        """Make a commit of the host, or of another process, or whatever the plan has in store for it."""
         self.commits += 1
         fault = self._faults.get(self.commits)
         await anyio.sleep(self.chance.choice((0.0, 0.0005, 0.002, 0.01)))
         if fault is not None and fault.seconds:
             await anyio.sleep(fault.seconds)
-        if self.dead:
+        if host and self.dead:
             raise Died
         match fault:
             case Fault(kind="full"):
@@ -98,16 +106,20 @@ class World:
             case Fault(kind="broken"):
                 raise StoreError("the disk is broken, says the simulation")
             case Fault(kind="before"):
-                self.die(f"before commit {self.commits}")
+                self.die(f"before commit {self.commits}", host)
             case Fault(kind="lost"):
-                self.failed = True
+                self.failed = self.failed or host
                 raise StoreFailed("the disk failed, says the simulation")
         make()
         if isinstance(fault, Fault) and fault.kind == "kept":
-            self.failed = True
+            self.failed = self.failed or host
             raise StoreFailed("the disk failed, says the simulation")
         if isinstance(fault, Fault) and fault.kind == "after":
-            self.die(f"after commit {self.commits}")
+            self.die(f"after commit {self.commits}", host)
+
+    def serve(self, store: Store, code: Registry, clock: Clock, options: Options) -> AbstractAsyncContextManager[Host]:
+        """Serve a store whose disk this world has."""
+        return serve(store, code, clock, options, lambda: SimulatedWriter(self, host=options.drives))
 
     def calm_down(self) -> None:
         """Nothing goes wrong from now on, and it is as late as it ever was."""
@@ -116,10 +128,12 @@ class World:
 
     # The process
 
-    def die(self, where: str) -> NoReturn:
+    def die(self, where: str, host: bool = True) -> NoReturn:
         """Be no more: whoever still runs is not heard by anybody."""
-        self.dead = True
         self.crashes.append(where)
+        if not host:
+            raise Died(where)
+        self.dead = True
         for thread in self._threads:
             thread.cancel()
         raise Died(where)
@@ -188,16 +202,24 @@ class _Unlimited:
 class SimulatedWriter:
     """A host's writer, whose commits the world makes."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, host: bool) -> None:
         self._world = world
+        self._host = host
 
     async def write(self, commit: Callable[[], object]) -> None:
         """Have a commit made, or not."""
         with anyio.CancelScope(shield=True):
-            await self._world.commit(commit)
+            await self._world.commit(commit, self._host)
 
     def close(self) -> None:
         """There is no thread to end."""
+
+
+@asynccontextmanager
+async def _nobody_hears(folder: str) -> AsyncIterator[Any]:
+    """What ``ring`` does where there can be no socket."""
+    raise OSError("there are no sockets in the simulation")
+    yield  # pragma: no cover
 
 
 class SimulatedRuntime(Runtime):
@@ -208,17 +230,24 @@ class SimulatedRuntime(Runtime):
         self._world = world
 
     def _served(self, store: Store) -> AbstractAsyncContextManager[Host]:
-        return serve(store, self.code, self.clock, self._options, lambda: SimulatedWriter(self._world))
+        return self._world.serve(store, self.code, self.clock, self._options)
 
 
 @contextmanager
-def installed(world: World, bounds: tuple[Bound, ...]) -> Iterator[None]:
+def installed(world: World, settings: Settings, bounds: tuple[Bound, ...]) -> Iterator[None]:
     """Have the runtime ask this world where it would ask the machine, with bounds as tight as that."""
     random.seed(world.chance.random())  # of which backoffs take their jitter
+    helping = Options(
+        settings.snapshot_every, settings.max_resident, settings.max_mailbox, settings.max_turn_records, drives=False
+    )
     with (
         tightened(bounds),
         mock.patch.object(anyio.to_thread, "run_sync", world.in_thread),
         mock.patch.object(anyio.from_thread, "check_cancelled", return_value=None),
         mock.patch.object(committer, "perf_counter", world.stopwatch),
+        mock.patch.object(driving, "HELPING", helping),  # it cannot know those of the application
+        mock.patch.multiple(
+            driving, SystemClock=lambda: world, ring=_nobody_hears, serve=world.serve, uuid=world, LOOK=5.0
+        ),
     ):
         yield

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from looms import LoomsError, Published, Receipt, Record
 from tests.simulation import operations as ops
+from tests.simulation.checks.effects import crowded
 from tests.simulation.history import Called, History, Log, Try
 
 Places = dict[str, list[tuple[Log, Record]]]
@@ -173,7 +174,8 @@ def publications(history: History) -> Iterator[str]:
             if strangers and operation.retain is None:
                 yield f"publication {operation.event.id} was said to go to {answer.runs}, and came to {strangers}"
             for run in answer.runs:
-                if run not in runs and not any(log.over or log.held_up for log in history.of(run)):
+                waits = any(log.over or log.held_up or crowded(history, log) for log in history.of(run))
+                if run not in runs and not waits:
                     yield f"publication {operation.event.id} was said to go to {run}, and is not there"
 
 
