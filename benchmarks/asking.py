@@ -77,7 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     only = f"this one, or this group; may be repeated. One of: {_names()}"
     parser.add_argument("--only", action="append", metavar="NAME", help=only)
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, under a minute")
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller sizes, under a minute (about one with --group peers)"
+    )
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)  # for the tests
     parser.add_argument(
         "--growth", action="store_true", help="also how figures grow with runs, records, waits and states"

@@ -65,7 +65,7 @@ def by_runs(context: Context) -> Growth:
             "a publication (ms)": context.run(
                 publishing.publishes, said, path=context.copy(store), runs=runs, count=min(sizes.publishes, runs)
             ),
-            "opening (ms)": context.run(parked.open_times, said, paths=[store], count=sizes.opens)[0],
+            "opening (ms)": context.run(parked.open_times, said, paths=[store], count=3 * sizes.opens)[0],
             "memory of an idle host (MB)": context.run(parked.memory_of, said, path=store, settle=sizes.settle_seconds),
         }
         _add(rows, found)

@@ -14,6 +14,8 @@ FOLDER = ROOT / "benchmarks" / "results"
 LATEST = FOLDER / "latest.json"  # the last full run: what the README shows
 PART = FOLDER / "part.json"  # the last one that was quick, a part, or was stopped; and any one so far as it is there
 
+_NAMED = 4  # benchmarks that are missing; of more, the number is told
+
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured.
@@ -52,8 +54,9 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
         failed = [outcome.name for outcome in self.outcomes if outcome.error is not None]
         there = {outcome.name for outcome in self.outcomes}
         missing = [benchmark.name for benchmark in (*BENCHMARKS, *PEERS) if benchmark.name not in there]
-        said = (("without", missing), ("failed:", failed))
-        return "; ".join(f"{what} {', '.join(names)}" for what, names in said if names)
+        without = ", ".join(missing) if len(missing) <= _NAMED else f"{len(missing)} of the benchmarks with budgets"
+        said = (("without", without), ("failed:", ", ".join(failed)))
+        return "; ".join(f"{what} {names}" for what, names in said if names)
 
     @property
     def full(self) -> bool:
@@ -84,8 +87,11 @@ def write(results: Results, path: Path) -> None:
         path.write_bytes(encoded(results))  # a device, or a pipe
         return
     beside = path.with_name(f"{path.name}.new")
-    beside.write_bytes(encoded(results))
-    beside.replace(path)
+    try:
+        beside.write_bytes(encoded(results))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def encoded(results: Results) -> bytes:

@@ -190,4 +190,8 @@ def _broken_off(outcomes: list[Receipt | LoomsError], error: Exception) -> Signa
 
 def _counted(outcomes: list[Receipt | LoomsError]) -> str:
     recorded = sum(isinstance(outcome, Receipt) for outcome in outcomes)
-    return f"{recorded:,} are recorded, {len(outcomes) - recorded:,} are not"
+    return f"{_are(recorded)} recorded, {_are(len(outcomes) - recorded)} not"
+
+
+def _are(count: int) -> str:
+    return f"{count:,} {'is' if count == 1 else 'are'}"

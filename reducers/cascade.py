@@ -111,7 +111,7 @@ class Cascade:
         self._now = now
         self._most_records = most_records
         self._most_kept = most_kept
-        self._came = 0
+        self._came = 0  # events; the others follow from them
         self._queue: deque[Arriving | WaitKey] = deque()
 
     def play(self, *arriving: Arriving) -> list[Entry]:
@@ -233,7 +233,7 @@ class Cascade:
         said = f"more than {self._most_records:,} records (max_turn_records) in one turn"
         if self._came == 1:
             return f"{said}, all because of one event: do events that follow from each other ever end?"
-        return f"{said}, for {self._came:,} events that came together and what follows from them; send fewer at once"
+        return f"{said}, at number {self._came:,} of the events that came together; send fewer at once"
 
     def _keep(self, entry: Entry) -> None:
         if len(self._run.mailbox) >= self._most_kept:

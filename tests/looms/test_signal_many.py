@@ -128,7 +128,7 @@ async def test_a_stream_that_raises_ends_the_call_which_says_what_is_recorded(tm
 
     async with Runtime(tmp_path / "s", modules=[counting]) as rt:
         await rt.start(counter, run_id="a")
-        said = "broke off after 101, with OSError: the file is gone. Of those before 100 are recorded, 1 are not"
+        said = "broke off after 101, with OSError: the file is gone. Of those before 100 are recorded, 1 is not"
         with pytest.raises(SignalsBrokenOff, match=said) as caught:
             await rt.signal_many(stream(), errors="return")
         assert isinstance(caught.value.__cause__, OSError)
@@ -213,5 +213,5 @@ async def test_a_runtime_that_closes_tells_who_sends_many(tmp_path: Path) -> Non
             await anyio.lowlevel.checkpoint()
     assert len(told) == 1
     assert re.match(
-        r"the runtime was closed while signals were sent: [1-9][\d,]* are recorded, \d[\d,]* are not", str(told[0])
+        r"the runtime was closed while signals were sent: [1-9][\d,]* are recorded, \d[\d,]* (is|are) not", str(told[0])
     )
