@@ -52,7 +52,8 @@ def _measure(asked: Asked, record: Record, console: Console) -> Stopped | None:
             for benchmark in asked.chosen:
                 watch.begin(benchmark.name)
                 outcome = measured(context, benchmark)
-                record.add(outcome)
+                with put_off():
+                    record.add(outcome)
                 watch.end(benchmark.seconds, outcome.seconds, outcome.told)
     except Stopped as stopped:
         return stopped

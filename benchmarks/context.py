@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from benchmarks.sizes import Sizes
+from benchmarks.stopping import put_off
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,16 +64,23 @@ class Context:
         self._step(said)
         self._progress(0.0)
         command = [sys.executable, "-m", "benchmarks.child", f"{work.__module__}:{work.__qualname__}", *options]
-        with tempfile.TemporaryFile() as errors:
-            # A session of its own: a Ctrl-C is for the suite, which ends the child then.
-            with subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-            ) as child:
-                try:
-                    result = self._heard(child, msgspec.json.encode(given, enc_hook=_plain))
-                    child.wait()
-                finally:
-                    child.kill()
+        with contextlib.ExitStack() as ending:
+            errors = ending.enter_context(tempfile.TemporaryFile())
+            with put_off():  # whoever stops the suite now would leave behind a process that nobody knows yet
+                # A session of its own: a Ctrl-C is for the suite, which ends the child then.
+                child = ending.enter_context(
+                    subprocess.Popen(
+                        command,
+                        cwd=ROOT,
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=errors,
+                        start_new_session=True,
+                    )
+                )
+                ending.callback(child.kill)
+            result = self._heard(child, msgspec.json.encode(given, enc_hook=_plain))
+            child.wait()
             errors.seek(0)
             said_last = errors.read().decode(errors="replace").strip()
         if result is _NOTHING:

@@ -4,7 +4,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -26,6 +25,13 @@ class Stopped(BaseException):
         return 128 + self.signal
 
 
+class _Heard:
+    """What was heard while it was put off."""
+
+    depth = 0
+    signal: int | None = None
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Have these signals raise `Stopped` inside, the first one that comes; then there is something to put away.
@@ -33,10 +39,12 @@ def stoppable() -> Iterator[None]:
     One that is ignored outside, as SIGHUP under `nohup`, stays so.
     """
 
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
+    def stop(number: int, frame: FrameType | None) -> None:
         for one in heard:
             signal.signal(one, signal.SIG_IGN)
-        raise Stopped(number)
+        if not _Heard.depth:
+            raise Stopped(number)
+        _Heard.signal = number
 
     before = {one: signal.getsignal(one) for one in SIGNALS}
     heard = [one for one, handler in before.items() if handler is not signal.SIG_IGN]
@@ -51,9 +59,13 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Have whoever stops the suite now be heard behind this."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    """Have whoever stops the suite now be heard behind this, where it raises `Stopped`."""
+    _Heard.depth += 1
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _Heard.depth -= 1
+        number = _Heard.signal
+        if number is not None and not _Heard.depth:
+            _Heard.signal = None
+            raise Stopped(number)
