@@ -59,6 +59,7 @@ class Drawing:
             max_resident=chance.choice((1, 2, 10_000)),
             max_mailbox=chance.choice((1, 2, 4, 1_024)),
             max_turn_records=chance.choice((12, 10_000, 10_000)),
+            thins=chance.random() < 0.3,
         )
         senders = chance.randint(1, 5)
         operations: list[ops.AnyOperation] = [

@@ -162,6 +162,7 @@ class Settings(msgspec.Struct, frozen=True):
     max_resident: int = 10_000
     max_mailbox: int = 1_024
     max_turn_records: int = 10_000
+    thins: bool = False  # old snapshots, as they get old
 
 
 class Plan(msgspec.Struct, frozen=True):

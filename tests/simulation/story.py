@@ -10,7 +10,7 @@ from collections import deque
 import anyio
 
 import looms
-from looms import LoomsError, Reader, Runtime, StoreError, StoreInUse
+from looms import LoomsError, Reader, Retention, Runtime, StoreError, StoreInUse
 from looms.snapshots.errors import StoreFailed
 from tests.simulation import application
 from tests.simulation.application import app
@@ -26,6 +26,7 @@ from tests.simulation.world import Died, SimulatedRuntime, World, installed
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where a disk costs nothing
 QUIET = 250.0  # seconds without a commit, after which there will be none
 MOST_QUIET = 100  # times that long until a story has come to rest
+OLD = 3.0  # seconds after which snapshots may go, where they are thinned
 LOOK = 2.0  # seconds between looks at what other processes do
 AGAIN = 3  # tries of what a disk refused
 
@@ -107,6 +108,7 @@ class Story:
             max_resident=settings.max_resident,
             max_mailbox=settings.max_mailbox,
             max_turn_records=settings.max_turn_records,
+            retention=Retention(snapshots=OLD, keep_every=3) if settings.thins else None,
         )
 
     async def _live(self, path: str) -> bool:

@@ -13,7 +13,7 @@ from unittest import mock
 import msgspec
 
 from looms import bulk, listing, outstanding, verifying
-from looms.actors import committer, forking, host, paces, removals, snapshotting, timers, turns
+from looms.actors import committer, forking, host, paces, removals, snapshotting, thinning, timers, turns
 from looms.actors.inflow import Inflow
 from looms.snapshots import copying, extents, scattered
 
@@ -36,6 +36,8 @@ BOUNDS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
     "records copied at once": (copying, "RECORDS", (1, 2)),
     "copies at once": (forking, "AT_ONCE", (1,)),
     "extents in a head": (extents, "TAIL", (1, 2)),
+    "time between thinnings": (thinning, "EVERY", (5.0,)),
+    "snapshots thinned at once": (thinning, "LIMIT", (1, 2)),
     "runs listed at once": (listing, "PAGE", (1, 2)),
     "effects listed at once": (outstanding, "PAGE", (1, 2)),
     "records verified at once": (verifying, "AT_ONCE", (1,)),
