@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated
 
 import msgspec
@@ -61,7 +62,7 @@ def run(
     first, last = _range(seed, seeds)
     began = time.monotonic()
 
-    def orders() -> Iterator[Task]:
+    def tasks() -> Iterator[Task]:
         for n in itertools.count(first):
             if (last is not None and n > last) or (seconds is not None and time.monotonic() - began > seconds):
                 return
@@ -70,6 +71,7 @@ def run(
             yield Task(n, keep)
 
     with (
+        suppress(KeyboardInterrupt),  # told to stop: what was found so far is told below
         Workers(min(workers, 1 if seed is not None else workers), mutation) as processes,
         Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console,
@@ -77,7 +79,7 @@ def run(
         ) as progress,
     ):  # fmt: skip
         task = progress.add_task("", total=None if last is None else last - first + 1)
-        for verdict in processes.verdicts(orders()):
+        for verdict in processes.verdicts(tasks()):
             totals.add(verdict)
             if json:
                 sys.stdout.write(msgspec.json.encode(verdict).decode() + "\n")

@@ -93,7 +93,7 @@ class Workers:
                     running |= {pool.submit(self._try, task) for task in islice(left, len(done))}
                     for one in done:
                         yield one.result()
-            except GeneratorExit:  # enough: nobody waits for those that are under way
+            except BaseException:  # enough: nobody waits for those that are under way
                 for worker in self._all:
                     worker.kill()
                 raise
