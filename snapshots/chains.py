@@ -100,8 +100,8 @@ def extend_soon(
 
 def _base(chain: Chain) -> Link | None:
     """What the next snapshot of a chain is to stand on."""
-    below = chain.next & (chain.next - 1)
-    return next((link for link in chain.links if link.number == below), None) if chain.next else None
+    base = chain.next & (chain.next - 1)
+    return next((link for link in chain.links if link.number == base), None) if chain.next else None
 
 
 def _written(
@@ -111,8 +111,8 @@ def _written(
     info = SnapshotInfo(image.at, kind, None, prints, len(body), number, stamp)
     if kind == "delta" and base is not None:
         info = msgspec.structs.replace(info, base=base.seq, base_stamp=base.stamp)
-    below = set(_below(number))
-    links = tuple(link for link in chain.links if link.number in below)
+    needed = set(below(number))
+    links = tuple(link for link in chain.links if link.number in needed)
     return Written(info, body, Chain((*links, Link(number, image.seq, stamp, full, image)), number + 1))
 
 
@@ -150,7 +150,7 @@ def _pays(delta: bytes, full: int) -> bool:
     return (len(delta) + ROW) * 2 <= full + ROW
 
 
-def _below(number: int) -> Iterable[int]:
+def below(number: int) -> Iterable[int]:
     """The numbers that a snapshot stands on, one through the other."""
     while number:
         number &= number - 1

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from looms.snapshots import snapshot_rows
 from looms.snapshots.batch import Batch
+from looms.snapshots.chains import below
 from looms.snapshots.packing import pair, read_u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import SnapshotInfo
@@ -49,7 +50,7 @@ def spare(stored: Sequence[Stored], before: int, every: int) -> list[Stored]:
         elif seq - last >= every:
             kept.append(seq)
             last = seq
-    needed = _with_bases(dict(stored), kept)
+    needed = _with_bases(dict(stored), [*kept, *_bases_to_come(stored)])
     return [(seq, info) for seq, info in stored if seq not in needed]
 
 
@@ -70,6 +71,15 @@ def all_of(reading: Reading, run: int) -> list[Stored]:
     while page := snapshot_rows.page(reading, run, found[-1][0] if found else 0):
         found += page
     return found
+
+
+def _bases_to_come(stored: Sequence[Stored]) -> list[int]:
+    """What the next snapshots are to stand on, by their numbers, also where the newest does not, as it is in full.
+
+    A host has them in memory, and does not look whether they are still there.
+    """
+    numbered = {info.number: seq for seq, info in stored}  # the last of each number: one is given again by newer code
+    return [numbered[number] for number in below(stored[-1][1].number) if number in numbered] if stored else []
 
 
 def _with_bases(stored: dict[int, SnapshotInfo], kept: Iterable[int]) -> set[int]:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looms import DAY, InvalidInput, Reader, Retention, Runtime
+from looms import DAY, Event, InvalidInput, Module, Reader, Retention, Runtime, Started, State
 from looms.driving import driver
 from looms.snapshots import heads
+from looms.snapshots.chains import below
 from looms.snapshots.rows import SnapshotInfo
 from looms.snapshots.thinning import spare
 from looms.testing import TestClock, runtime
@@ -38,13 +39,50 @@ def test_of_the_old_ones_few_are_kept_and_all_that_they_stand_on(
     assert all(info.base is None or info.base in kept for info in kept.values())
     assert not stored or stored[-1][0] in kept
     assert all(info.at < before for seq, info in stored if seq in gone)
-    bases = {info.base for info in kept.values()}
+    to_come = {stored[number][0] for number in below(len(stored) - 1)} if stored else set()
+    assert to_come <= kept.keys()  # what the next ones stand on, whether the newest does or not
+    bases = {info.base for info in kept.values()} | to_come
     old = [seq for seq, info in kept.items() if info.at < before and seq not in bases][:-1]
     assert all(later - earlier >= every for earlier, later in pairwise(old))
     last = 0
     for seq, _ in stored:  # and yet there is one within reach
         last = seq if seq in kept else last
         assert seq - last < every
+
+
+notes = Module("notes")
+
+
+@notes.event("written")
+class Written(Event):
+    text: str
+
+
+class Note(State):
+    text: str = ""
+    times: int = 0
+
+
+@notes.reducer("note", state=Note)
+def note(state: Note, event: Started[None] | Written) -> Note:
+    return Note(event.text, state.times + 1) if isinstance(event, Written) else Note("a" * 5_000)
+
+
+async def test_a_snapshot_that_is_taken_after_a_thinning_stands_on_what_is_there(path: Path, clock: TestClock) -> None:
+    async with runtime([notes], path, clock, snapshot_every=1) as rt:
+        run = await rt.start(note, None, run_id="n")
+        await run.signal(Written(text="b" * 5_000))  # in full, for all of it is new: it stands on nothing
+        await clock.advance(60)
+        await rt.prune(snapshots_older=1)
+        await run.signal(
+            Written(text="a" * 5_000)
+        )  # by its number the next one stands on the first one, and is like it
+        kinds = [(snapshot.seq, snapshot.kind, snapshot.base) async for snapshot in run.snapshots()]
+        assert kinds == [(1, "full", None), (2, "full", None), (3, "delta", 1)]
+        assert (await rt.check()).ok
+        last = await run.inspect()
+    async with runtime([notes], path, clock) as rt:
+        assert await rt.run("n").inspect() == last
 
 
 async def a_run(rt: Runtime, clock: TestClock, records: int) -> None:

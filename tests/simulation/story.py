@@ -204,9 +204,10 @@ class Story:
             if state.forked_from is not None:
                 log.source, log.past = state.forked_from
             history.logs.append(log)
-        starts = {(log.run_id, log.records[0].at, log.records[0].payload["input"]["id"]) for log in history.logs}
+        known = {_beginning(log) for log in history.logs}
         for log in self._leaving:  # the process died while they were deleted: they were, if they are not there
-            if (log.run_id, log.records[0].at, log.records[0].payload["input"]["id"]) not in starts:
+            if _beginning(log) not in known:
+                known.add(_beginning(log))
                 history.logs.append(log)
 
     async def _look_again(self, path: str) -> None:
@@ -231,3 +232,9 @@ def repeatable(operation: object) -> bool:
         case Start(exists=exists):
             return exists == "return"
     return False
+
+
+def _beginning(log: Log) -> object:
+    """What tells a run from another of its id."""
+    first = log.records[0]
+    return log.run_id, first.at, first.payload["input"]["id"], log.past

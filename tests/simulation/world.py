@@ -180,9 +180,14 @@ class World:
             else:
                 done.set_exception(failure)
 
+        def ended(task: asyncio.Task[Any]) -> None:
+            self._threads.discard(task)
+            if not done.done():  # it died before it had begun
+                done.set_exception(Died("with its process"))
+
         task = self.loop.create_task(thread())
         self._threads.add(task)
-        task.add_done_callback(self._threads.discard)
+        task.add_done_callback(ended)
         return await done
 
     def stopwatch(self) -> float:
