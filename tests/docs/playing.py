@@ -19,7 +19,8 @@ from tests.docs.checks import Checks, checked, same
 LONGEST = 60  # seconds for a block of commands
 MARK = "\x1e"
 UNLIKE = 99  # the exit code of a shell in which a command succeeded, or failed, and should not have
-KILLED = re.compile(r"^bash: line \d+: +\d+ Killed .*\n?", re.MULTILINE)  # what a shell says of a job, sooner or later
+# What a shell says of a job, sooner or later.
+KILLED = re.compile(rf"(?:^|(?<={MARK}))bash: line \d+: +\d+ Killed .*\n?", re.MULTILINE)
 
 
 async def play(page: Path, folder: Path, module: ModuleType) -> int:
