@@ -5,13 +5,14 @@ answer is written in the commit of what it led to; a request that is answered is
 often the host is killed.
 """
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from looms.actors.calls import Answer
 from looms.reducers.errors import LoomsError, ReducerError
 from looms.reducers.portable import EffectLine, RunLine
+from looms.snapshots.rows import Number
 
 
 class StartRun(msgspec.Struct, frozen=True, tag_field="request", tag="start"):
@@ -66,15 +67,15 @@ class DeleteRun(msgspec.Struct, frozen=True, tag_field="request", tag="delete"):
 class DeleteEnded(msgspec.Struct, frozen=True, tag_field="request", tag="delete_ended"):
     """Delete the runs of these numbers, of those that are there and over."""
 
-    numbers: list[int]
+    numbers: list[Number]
 
 
 class ThinSnapshots(msgspec.Struct, frozen=True, tag_field="request", tag="thin_snapshots"):
     """Delete snapshots of a run that are older than a moment, so that one in so many records is left."""
 
-    number: int
+    number: Number
     before: int
-    every: int
+    every: Annotated[int, msgspec.Meta(ge=1)]
 
 
 class UntilRemoved(msgspec.Struct, frozen=True, tag_field="request", tag="until_removed"):
@@ -111,7 +112,7 @@ class ImportRuns(msgspec.Struct, frozen=True, tag_field="request", tag="import")
     """
 
     parts: list[RunPart] = []
-    going_on: int | None = None
+    going_on: Number | None = None
     hold: bool = True
     skip: bool = False
     kept: list[bytes] = []
@@ -121,7 +122,7 @@ class ImportRuns(msgspec.Struct, frozen=True, tag_field="request", tag="import")
 class DropImport(msgspec.Struct, frozen=True, tag_field="request", tag="drop_import"):
     """Go on no more with a run of which a part was imported."""
 
-    going_on: int
+    going_on: Number
 
 
 class RetryEffect(msgspec.Struct, frozen=True, tag_field="request", tag="retry"):

@@ -15,9 +15,10 @@ from looms.driving import reply_of
 from looms.reducers.messages import shown
 from looms.snapshots.lock import Signed, signed_in
 from looms.testing import runtime
-from tests.fuzz.bench import digest
+from tests.fuzz.bench import digest, opened
 from tests.fuzz.calls import CODE
 from tests.fuzz.desk import Told, Typed, at_desk, modules, parked
+from tests.fuzz.entry_points import BY_NAME
 from tests.fuzz.files import SUMMARY, noted
 from tests.fuzz.given import encode, value_of
 from tests.fuzz.mutations import nested
@@ -125,3 +126,23 @@ async def test_options_that_are_no_words_and_no_lists_are_refused(tmp_path: Path
         ):
             with pytest.raises(looms.InvalidInput):
                 await refused()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"request": "delete_ended", "numbers": [1, -999]},
+        {"request": "delete_ended", "numbers": [2**62]},
+        {"request": "thin_snapshots", "number": -1, "before": 0, "every": 1},
+        {"request": "thin_snapshots", "number": 1, "before": 0, "every": 0},
+        {"request": "drop_import", "going_on": -1},
+        {"request": "import", "parts": [], "going_on": -1},
+        {"request": "fork", "run_id": "a1", "at": -1},
+        {"request": "fork", "run_id": "a1", "at": 2**63},
+    ],
+)
+def test_another_process_that_asks_with_a_number_that_cannot_be_is_refused_by_an_error_that_says_so(
+    request_: dict[str, Any],
+) -> None:
+    with opened(), pytest.raises(looms.LoomsError):
+        BY_NAME["request"].take(encode(request_))
