@@ -86,7 +86,9 @@ class WriterLock:
             _held.discard(self)
         if fd >= 0:
             with suppress(OSError):  # a disk that takes nothing: then they look whether we are still running
-                os.ftruncate(fd, 0)  # whoever finds the lock taken from now on is not told about us
+                # Whoever finds the lock taken from now on is not told about us. The file keeps its length: who opens
+                # the store on a full disk, to empty it, has room to sign it.
+                os.pwrite(fd, b"".ljust(_SIZE), 0)
             os.close(fd)
         if folder >= 0:
             os.close(folder)

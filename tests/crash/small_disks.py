@@ -94,11 +94,13 @@ def full_from_the_beginning(telling: Teller, disk: Path) -> None:
     """Where there is no room a store is not made, an old one opens and says so at each call, and reading goes on."""
     place = placed(disk)
     ballast = Ballast(disk)
-    assert telling.told(place, "new").block == "StoreFull"
+    new = telling.told(place, "new")
+    assert new.block == "StoreFull", new
     ballast.gone()
     place.acknowledged += telling.told(place, "first").acknowledged
     ballast = Ballast(disk)
     told = telling.told(place, "second", large=100_000, rounds=20)
+    assert told.opened
     assert told.errors <= {"StoreFull"}
     place.acknowledged += told.acknowledged
     place.check(place.acknowledged)  # which reads all of it
