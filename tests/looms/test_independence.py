@@ -87,7 +87,7 @@ async def test_a_run_of_which_nothing_is_known_takes_few_things_before_others_co
             for _ in range(30):
                 tasks.start_soon(push, slow, told, 0.005)
             tasks.start_soon(push, other, told)
-        assert told.index("other") <= 5, told
+        assert told.index("other") < 10, told
 
 
 async def test_runs_begin_and_end_beside_one_that_is_slow(tmp_path: Path, told: list[str]) -> None:
