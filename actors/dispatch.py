@@ -7,7 +7,7 @@ process with it uses its attempts up.
 
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
@@ -15,16 +15,18 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from looms.actors import logs
-from looms.actors.attempts import Answered, Failed, attempt, letter_of
+from looms.actors.attempts import Answered, Failed, attempt
 from looms.actors.calls import Call
 from looms.actors.cell import Posted
 from looms.actors.clock import Clock, after
+from looms.actors.emitting import Context, Emitter
 from looms.actors.group import Group
+from looms.actors.handlers import Handler
 from looms.actors.threads import Threads
 from looms.actors.watchdog import Watchdog
+from looms.reducers.calls import CALL
 from looms.reducers.effects import Effect, Retry
 from looms.reducers.errors import EffectOver, LoomsError
-from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.items import EffectAnswer, EffectGaveUp, Item, Letter
 from looms.reducers.plan import Undelivered
@@ -42,7 +44,7 @@ Place = tuple[int, EffectKey]
 class Pursued:
     """An outstanding effect in this process."""
 
-    __slots__ = ("ended", "hurry", "id", "key", "number", "request", "row", "run_id", "scope", "thread")
+    __slots__ = ("ended", "hurry", "id", "key", "number", "row", "run_id", "scope", "stuck", "thread")
 
     def __init__(self, id: str, run_id: str, number: int, key: EffectKey, row: EffectRow) -> None:
         self.id = id
@@ -51,10 +53,16 @@ class Pursued:
         self.key = key
         self.row = row
         self.thread = ""
-        self.request: Any = None
         self.ended = False
+        self.stuck = False  # its run is suspended, for its code does not lead to what is called
         self.scope: anyio.CancelScope | None = None
         self.hurry: anyio.Event | None = None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What it is called in logs."""
+        step = {} if self.row.step is None else {"step": self.row.step}
+        return {"effect": self.row.effect, "effect_id": self.id, **step}
 
 
 class Lane:
@@ -83,23 +91,6 @@ class Lane:
                 logs.warning(
                     "effect answered with what its annotation does not name", effect=self.effect.name, type=type
                 )
-
-
-class Context:
-    """What a handler gets: see ``EffectContext``."""
-
-    __slots__ = ("_emit", "attempt", "effect_id", "run_id", "thread")
-
-    def __init__(self, pursued: Pursued, emit: Callable[[Event], Awaitable[None]]) -> None:
-        self.run_id = pursued.run_id
-        self.thread = pursued.thread
-        self.effect_id = pursued.id
-        self.attempt = pursued.row.attempts
-        self._emit = emit
-
-    async def emit(self, event: Event) -> None:
-        """Record an event on the way; returns when it is committed."""
-        await self._emit(event)
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -131,7 +122,8 @@ class Dispatcher:
         clock: the time.
         post: gives an item to the cell of a run.
         add: has a job put into a group.
-        asked: gives the thread and the request of an effect, from the log.
+        asked: gives the thread that asked for an effect, and what its attempts call.
+        stop: has a run suspended whose code does not lead to what it asked for.
         watchdog: is told of the steps of handlers that are on the loop.
     """
 
@@ -141,7 +133,8 @@ class Dispatcher:
         clock: Clock,
         post: Callable[[str, Posted], None],
         add: Callable[[Record], None],
-        asked: Callable[[str, EffectKey], tuple[str, Any]],
+        asked: Callable[[str, EffectKey, Effect[Any]], tuple[str, Handler]],
+        stop: Callable[[int, LoomsError], None],
         watchdog: Watchdog,
     ) -> None:
         self._code = code
@@ -149,6 +142,7 @@ class Dispatcher:
         self._post = post
         self._add = add
         self._asked = asked
+        self._stop = stop
         self._watchdog = watchdog
         self._lanes: dict[str, Lane] = {}
         self._pursued: dict[Place, Pursued] = {}
@@ -209,6 +203,16 @@ class Dispatcher:
         if pursued is not None and pursued.hurry is not None:
             pursued.hurry.set()
 
+    def resume(self, number: int) -> None:
+        """Try again what a run's code did not lead to."""
+        lane = self._lanes.get(CALL.name)
+        stuck = [one for one in self._pursued.values() if one.stuck and one.number == number]
+        if lane is not None:
+            for pursued in stuck:
+                pursued.stuck = False
+                lane.queue.append(pursued)
+            self._pump(lane)
+
     @property
     def in_threads(self) -> int:
         """How many handlers are in threads, and waited for."""
@@ -255,12 +259,25 @@ class Dispatcher:
         finally:
             pursued.scope = None
             lane.running -= 1
-        if not pursued.ended and (pursued.number, pursued.key) in self._pursued:
+        if not (pursued.ended or pursued.stuck) and (pursued.number, pursued.key) in self._pursued:
             self._start(self._later, lane, pursued)
         self._pump(lane)
 
     async def _attempt(self, lane: Lane, pursued: Pursued) -> None:
-        row, retry, now = pursued.row, lane.effect.retry, self._clock.now()
+        handler: Handler | None = None
+        problem: LoomsError | None = None
+        try:
+            pursued.thread, handler = self._asked(pursued.run_id, pursued.key, lane.effect)
+        except EffectOver:
+            return
+        except LoomsError as error:
+            if lane.effect is CALL:
+                pursued.stuck = True
+                self._stop(pursued.number, error)
+                return
+            problem = error
+        retry = lane.effect.retry if handler is None else handler.retry
+        row, now = pursued.row, self._clock.now()
         if row.attempts >= retry.attempts or _too_late(row, retry, now):
             await self._give_up(pursued, row.error or "", row.message or "")
             return
@@ -269,25 +286,21 @@ class Dispatcher:
         )
         if not await self._write(pursued, begun):
             return
-        try:
-            pursued.thread, pursued.request = self._asked(pursued.run_id, pursued.key)
-        except LoomsError as error:  # what was asked for cannot be read: the run says so, and others go on
-            await self._failed(lane, pursued, Failed(type(error).__name__, str(error)))
+        if handler is None:  # what was asked for cannot be read: the run says so, and others go on
+            await self._failed(retry, pursued, Failed(type(problem).__name__, str(problem)))
             return
-        emitter = _Emitter(self, pursued, self._code)
-        ctx = Context(pursued, emitter.emit)
-        outcome = await attempt(
-            lane.effect, pursued.request, ctx, self._code, self._clock, lane.threads, self._watchdog
-        )
+        emitter = Emitter(lambda letter, position: self._bring_emitted(pursued, letter, position), self._code)
+        ctx = Context(pursued.run_id, pursued.thread, pursued.id, begun.attempts, emitter.emit)
+        outcome = await attempt(handler, ctx, self._code, self._clock, lane.threads, self._watchdog)
         if isinstance(outcome, Answered):
             lane.tell_unnamed(outcome, self._code)
             await self._bring(pursued, EffectAnswer(pursued.key, outcome.letters, position=emitter.emitted))
         else:
-            await self._failed(lane, pursued, outcome, emitter.emitted)
+            await self._failed(retry, pursued, outcome, emitter.emitted)
 
-    async def _failed(self, lane: Lane, pursued: Pursued, outcome: Failed, emitted: int = 0) -> None:
+    async def _failed(self, retry: Retry, pursued: Pursued, outcome: Failed, emitted: int = 0) -> None:
         """Decide whether there is another attempt, and when."""
-        row, retry = pursued.row, lane.effect.retry
+        row = pursued.row
         delay = retry.delay(row.attempts, random.random())
         due = after(self._clock, delay)
         if outcome.for_good or row.attempts >= retry.attempts or _too_late(row, retry, due):
@@ -295,8 +308,7 @@ class Dispatcher:
             return
         logs.warning(
             "effect failed",
-            effect=row.effect,
-            effect_id=pursued.id,
+            **pursued.names,
             attempt=row.attempts,
             error=f"{outcome.error}: {outcome.message}",
             again_in=delay,
@@ -308,7 +320,7 @@ class Dispatcher:
 
     async def _give_up(self, pursued: Pursued, error: str, message: str, emitted: int = 0) -> None:
         row = pursued.row
-        logs.warning("effect gave up", effect=row.effect, effect_id=pursued.id, attempts=row.attempts, error=error)
+        logs.warning("effect gave up", **pursued.names, attempts=row.attempts, error=error)
         await self._bring(pursued, EffectGaveUp(pursued.key, error, message, row.attempts, emitted))
 
     async def _write(self, pursued: Pursued, row: EffectRow) -> bool:
@@ -322,7 +334,7 @@ class Dispatcher:
         await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
         self._pursued.pop((pursued.number, pursued.key), None)
 
-    async def bring_emitted(self, pursued: Pursued, letter: Letter, position: int) -> None:
+    async def _bring_emitted(self, pursued: Pursued, letter: Letter, position: int) -> None:
         """Bring an event that a handler emits on the way."""
         item = EffectAnswer(pursued.key, (letter,), final=False, position=position)
         outcome = await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
@@ -353,31 +365,3 @@ def interrupted(row: EffectRow) -> EffectRow:
 def _too_late(row: EffectRow, retry: Retry, at: int) -> bool:
     """Whether no attempt may begin at a moment, so long after the first."""
     return retry.give_up is not None and row.first_at is not None and at > row.first_at + retry.give_up * 1000
-
-
-class _Emitter:
-    """Counts what a handler emits in one attempt: an event is known by its effect and its position.
-
-    Attributes:
-        emitted: how many events are on their way or recorded.
-    """
-
-    def __init__(self, dispatcher: Dispatcher, pursued: Pursued, code: Registry) -> None:
-        self.emitted = 0
-        self._dispatcher = dispatcher
-        self._pursued = pursued
-        self._code = code
-        self._unsure = False
-
-    async def emit(self, event: Event) -> None:
-        if self._unsure:
-            raise RuntimeError("an emit of this attempt was cancelled, so nobody knows the place of the next event")
-        letter = letter_of(event, self._code)  # one that is refused has no position
-        position, self.emitted = self.emitted, self.emitted + 1
-        try:
-            await self._dispatcher.bring_emitted(self._pursued, letter, position)
-        except EffectOver:
-            raise
-        except BaseException:
-            self._unsure, self.emitted = True, 0  # perhaps it was not recorded: nothing may wait behind it
-            raise

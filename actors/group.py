@@ -79,6 +79,7 @@ class Group:
         asked, ended: the effects to begin and to end after the commit.
         removed: the ids of runs that are gone.
         hurried: the effects to be tried now.
+        resumed: the numbers of the runs that were resumed.
         over: of the runs that are over now, how each ended and when.
         woken: the ids of runs with something new in their durable inbox.
         pictures: what is to become a snapshot after the commit: the cells, and what they were.
@@ -103,6 +104,7 @@ class Group:
         self.woken: dict[str, None] = {}  # in order: whoever was woken first goes on first
         self.removed: list[str] = []
         self.hurried: list[tuple[int, EffectKey]] = []
+        self.resumed: list[int] = []
         self.over: list[tuple[str, int]] = []
         self.pictures: list[tuple[Cell, Image]] = []
         self.first_due: int | None = None

@@ -9,18 +9,20 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from anyio.abc import TaskGroup
 
 from looms.actors import logs
 from looms.actors.asides import Asides
+from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted, load_cell
 from looms.actors.cells import Cells
 from looms.actors.clock import Clock, after
 from looms.actors.committer import Committer
 from looms.actors.dispatch import Dispatcher, interrupted
 from looms.actors.errors import RuntimeClosed, WrongThread
+from looms.actors.finding import Handlers
 from looms.actors.followers import Followers
 from looms.actors.forking import Forking
 from looms.actors.group import Group, Memory
@@ -29,6 +31,7 @@ from looms.actors.inflow import Inflow
 from looms.actors.jobs import Job, Turns, unknown
 from looms.actors.lacking import MISSING_DEFINITION, lacking
 from looms.actors.large_snapshots import LargeSnapshots
+from looms.actors.one_off import OneOff
 from looms.actors.options import Options
 from looms.actors.paces import Paces
 from looms.actors.removals import Removals
@@ -37,15 +40,13 @@ from looms.actors.retiring import Retiring
 from looms.actors.stuck_runs import put_aside
 from looms.actors.thinning import Thinning
 from looms.actors.timers import Timers
+from looms.actors.turns import suspend
 from looms.actors.watchdog import Bringing, Watchdog
 from looms.actors.writer import Writer, Writing
-from looms.reducers.errors import ModuleError
-from looms.reducers.folded import EffectKey
-from looms.reducers.images import asked_at
+from looms.reducers.errors import LoomsError, ModuleError
 from looms.reducers.registry import Registry
-from looms.snapshots import effect_rows, heads, history, inbox, retained, stuck, type_rows
+from looms.snapshots import effect_rows, heads, inbox, retained, stuck, type_rows
 from looms.snapshots.errors import StoreFormatError
-from looms.snapshots.rows import EffectRow
 from looms.snapshots.store import Store
 
 TRY_AGAIN = 1.0  # seconds until an inbox is looked at again whose turn could not be committed
@@ -97,7 +98,10 @@ class Host:
         self.committer = Committer(
             store, writer, self._new_group, self._next_job, self.watchdog, self._took, self._committed, self._failed
         )
-        self.dispatcher = Dispatcher(code, clock, self.post, self.committer.add, self._asked, self.watchdog)
+        self.handlers = Handlers(code, store, self.cells, self._load, self.watchdog)
+        self.dispatcher = Dispatcher(
+            code, clock, self.post, self.committer.add, self.handlers.of, self._stop, self.watchdog
+        )
         self.timers = Timers(store, clock, self.post, self.committer.add)
         self.removals = Removals(store, clock, self.asides, self.committer.add)
         self.importing = Importing(code, clock, self.removals)
@@ -258,10 +262,12 @@ class Host:
             self.dispatcher.end(number, key)
         for asked in group.asked.values() if self.options.drives else ():
             effect = asked.effect
-            row = asked.row or EffectRow(effect.effect, held=effect.held)
+            row = asked.row or effect_rows.untried(effect)
             self.dispatcher.begin(asked.id, asked.run_id, asked.number, effect.key, row)
         for number, key in group.hurried:
             self.dispatcher.hurry(number, key)
+        for number in group.resumed:
+            self.dispatcher.resume(number)
         for run_id in group.woken:
             cell = self.cells.get(run_id)
             if cell is not None:
@@ -300,17 +306,15 @@ class Host:
             self._to_wake.add(run_id)
             self._tasks.start_soon(later)
 
-    def _asked(self, run_id: str, key: EffectKey) -> tuple[str, Any]:
-        """The thread and the request of an effect."""
-        cell = self.cells.get(run_id)
-        if cell is not None and key in cell.run.effects:
-            return cell.run.effects[key].thread, cell.run.effects[key].request
-        with self.store.view() as view:
-            head = heads.find(view, run_id)
-            if head is None:
-                raise unknown(run_id)
-            thread, invoke = asked_at(history.entry(view, head, key[0], self.code), key[1])
-        return thread, invoke.request
+    def _stop(self, number: int, error: LoomsError) -> None:
+        """Suspend a run whose code does not lead to what it asked for."""
+
+        def stop(group: Group) -> None:
+            cell = group.cell_of(number)
+            if cell is not None and cell.suspended is None and cell.run.end is None:
+                suspend(group, cell, error)
+
+        self.committer.add(OneOff(stop, Call()))
 
     def _report_missing(self) -> None:
         """Say what today's modules lack, and what waits for it.

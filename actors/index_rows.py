@@ -11,7 +11,6 @@ from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.snapshots import effect_rows, shapes, timers, wait_rows
 from looms.snapshots.batch import Batch
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import EffectRow
 from looms.snapshots.timers import TimerKey
 
 GRACE = 0xFFFF_FFFF  # the index of the timer that ends a grace: no instruction has it
@@ -79,7 +78,7 @@ def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None
     for key in changed.ended:
         effect_rows.delete(batch, (number, *key))
     for effect in changed.asked:
-        effect_rows.put(batch, (number, *effect.key), EffectRow(effect.effect, held=effect.held))
+        effect_rows.put(batch, (number, *effect.key), effect_rows.untried(effect))
     if changed.grace is not changed.grace_before:
         if changed.grace_before is not None:
             timers.delete(batch, grace_timer(number, changed.grace_before))

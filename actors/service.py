@@ -1,20 +1,21 @@
 """What may be asked of a host: a question is checked, and becomes a job or an item whose call its commit answers."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from looms.actors.attempts import letter_of
 from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted
 from looms.actors.deleting import delete
 from looms.actors.effect_ids import effect_key, not_outstanding
 from looms.actors.forking import Asked
 from looms.actors.group import Group
+from looms.actors.handlers import Unrecordable
 from looms.actors.host import Host
 from looms.actors.importing import Imported
 from looms.actors.jobs import unknown
+from looms.actors.letters import letter_of
 from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
 from looms.actors.requests import ImportRuns
@@ -23,19 +24,21 @@ from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning, Begun
 from looms.actors.thinning import LIMIT, thin
 from looms.actors.turns import refusal, resume, take_turn
+from looms.reducers.calls import CALL
+from looms.reducers.codec import Unfit
 from looms.reducers.definitions import Definition
-from looms.reducers.errors import InvalidInput, LoomsError, ModuleError, TurnTooLong
+from looms.reducers.errors import EffectOver, InvalidInput, LoomsError, ModuleError, TurnTooLong
 from looms.reducers.events import Event
 from looms.reducers.folded import EffectKey
 from looms.reducers.givens import word
 from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Letter, ReleaseAsked
+from looms.reducers.lifecycle import Returned
 from looms.reducers.messages import shown
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Accepted, Duplicate, Ignored, Outcome, Undelivered
 from looms.reducers.sizes import TOGETHER, too_large
 from looms.snapshots import effect_rows, heads
-from looms.snapshots.rows import Head
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -199,39 +202,56 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         self.host.removals.when_done(OneOff(lambda group: None, call, urgent=True))
         return call
 
-    def settle_effect(self, run_id: str, effect_id: str, events: Iterable[Event]) -> Call[None]:
-        """Ask for an outstanding effect to end with these events, which may be none.
+    def settle_effect(self, run_id: str, effect_id: str, outcome: Sequence[Any]) -> Call[None]:
+        """Ask for an outstanding effect to end with these events, which may be none; a step with what it is to return.
 
         Raises:
             UnknownRun, UnknownEffect: there is no such run, or it is no id of an effect of it.
             UnknownEvent, InvalidEvent: an event that cannot be recorded, or that the effect never answers with.
+            InvalidInput: what the step's function, as annotated, never returns.
         """
         self.host.check_open()
-        letters = tuple(letter_of(event, self.host.code) for event in events)
         with self.host.store.view() as view:
             head = heads.find(view, checked_id(run_id, "run id"))
         if head is None:
             raise unknown(run_id)
         key = effect_key(head, effect_id)
-        self._check_answers(head, key, letters)
+        with self.host.store.view() as view:
+            row = effect_rows.get(view, (head.number, *key))
+        if row is None:
+            raise not_outstanding(run_id, effect_id)
+        if row.effect == CALL.name:
+            letters = self._returned(head.run_id, key, effect_id, outcome)
+        else:
+            letters = tuple(letter_of(event, self.host.code) for event in outcome)
+            effect = self.host.code.effects.get(row.effect)
+            if effect is not None:
+                for letter in letters:
+                    effect.check_answer(self.host.code.events[letter.type])
 
-        def settled(outcome: Outcome) -> None:
-            if isinstance(outcome, Ignored | Undelivered):
+        def settled(became: Outcome) -> None:
+            if isinstance(became, Ignored | Undelivered):
                 raise not_outstanding(run_id, effect_id)
 
         call: Call[None] = Call(self.request, settled)
         self.host.post(run_id, Posted(EffectAnswer(key, letters, to_caller=True), call, head.number))
         return call
 
-    def _check_answers(self, head: Head, key: EffectKey, letters: Iterable[Letter]) -> None:
-        """Refuse what an outstanding effect never answers with: the run would take it for over, and hear nothing."""
-        code = self.host.code
-        with self.host.store.view() as view:
-            row = effect_rows.get(view, (head.number, *key))
-        effect = None if row is None else code.effects.get(row.effect)
-        if effect is not None:
-            for letter in letters:
-                effect.check_answer(code.events[letter.type])
+    def _returned(self, run_id: str, key: EffectKey, effect_id: str, outcome: Sequence[Any]) -> tuple[Letter, ...]:
+        """What a step's function is said to have returned, as its annotation has it."""
+        if len(outcome) > 1:
+            raise InvalidInput(f"effect {effect_id} is a step: give what it is to return, which is one value or none")
+        try:
+            _, handler = self.host.handlers.called(run_id, key)
+        except EffectOver as over:
+            raise not_outstanding(run_id, effect_id) from over
+        (value,) = outcome or (None,)
+        try:
+            if isinstance(value, Returned):  # it was written as JSON
+                value = handler.results.from_plain(value.value)
+            return handler.letters(value, self.host.code)
+        except (Unfit, Unrecordable) as error:
+            raise InvalidInput(f"the result of step {handler.step}: {error}") from error
 
     def retry_effect(self, run_id: str, effect_id: str) -> Call[None]:
         """Ask for an outstanding effect to be tried now; one that is held is held no more."""

@@ -14,7 +14,7 @@ from looms.actors.cell import Cell, Posted
 from looms.actors.delivery import send, send_back
 from looms.actors.group import Asked, Group
 from looms.actors.snapshotting import take_snapshot
-from looms.reducers.errors import LoomsError, ReducerError, RunSuspended
+from looms.reducers.errors import InvalidMatch, LoomsError, ProgramError, ReducerError, RunSuspended
 from looms.reducers.folded import Cancelling, FoldedRun
 from looms.reducers.items import (
     CancelAsked,
@@ -26,6 +26,7 @@ from looms.reducers.items import (
     TimerFired,
     pack_item,
 )
+from looms.reducers.messages import told
 from looms.reducers.plan import (
     Accepted,
     Deferred,
@@ -103,6 +104,7 @@ def resume(group: Group, cell: Cell) -> None:
         heads.put(group.batch, before, cell.head)
     cell.unread = True
     take_messages(group, cell, [])
+    group.resumed.append(cell.head.number)
 
 
 def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
@@ -117,6 +119,8 @@ def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
         _conclude(group, cell, one, outcome)
     if turn.stuck is not None:
         _suspend(group, cell, turn.stuck, posted[len(turn.outcomes) - 1 :])
+    elif (wrong := _wrong_program(turn.outcomes)) is not None and cell.head.seq:
+        _suspend(group, cell, wrong, [])
     elif cell.deferred and (
         run.end is not None
         or len(run.mailbox) < held  # not: whether there is room, for there may be too little
@@ -226,10 +230,33 @@ def _keep(group: Group, cell: Cell, posted: Posted) -> None:
     group.answer(posted.call, Deferred())
 
 
+def _wrong_program(outcomes: list[Outcome]) -> ReducerError | None:
+    """The error of a program that is wrong whatever comes."""
+    for outcome in outcomes:
+        if isinstance(outcome, Refused) and isinstance(outcome.error, ReducerError):
+            cause = outcome.error.__cause__
+            if isinstance(cause, ProgramError) and cause.suspends:
+                return outcome.error
+    return None
+
+
+def _why(error: ReducerError) -> str:
+    """Why a run is suspended; what is wrong with a program says all itself."""
+    cause = error.__cause__
+    return told(cause) if isinstance(cause, ProgramError | InvalidMatch) else str(error)
+
+
+def suspend(group: Group, cell: Cell, error: LoomsError) -> None:
+    """Suspend a run that waits for nothing but its code."""
+    wrong = ReducerError(str(error), run_id=cell.run.run_id, seq=cell.head.seq, type=type(error).__name__)
+    wrong.__cause__ = error
+    _suspend(group, cell, wrong, [])
+
+
 def _suspend(group: Group, cell: Cell, error: ReducerError, left: list[Posted]) -> None:
     """Suspend a run whose code raised: what it could not take stays, what callers sent is refused."""
     before = group.touch(cell)
-    cell.head = msgspec.structs.replace(before, status="suspended", error=str(error), updated_at=group.now)
+    cell.head = msgspec.structs.replace(before, status="suspended", error=_why(error), updated_at=group.now)
     heads.put(group.batch, before, cell.head)
     group.tell_later(logs.warning, "run suspended", run_id=cell.run.run_id, type=error.type, error=str(error))
     _put_by(group, cell, left)

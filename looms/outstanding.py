@@ -28,6 +28,7 @@ class OutstandingEffect(msgspec.Struct, frozen=True):
         due: when the next attempt is due; None when that is as soon as there is a host and a slot.
         error, message: of the last attempt that failed: the exception's class, and what it said.
         since: when the attempt began that is running.
+        step: what its thread calls it: of a workflow's step, the key.
         damage: why its row, or what is known of its run, cannot be read; then the rest is empty as far as it is not
             known.
     """
@@ -44,6 +45,7 @@ class OutstandingEffect(msgspec.Struct, frozen=True):
     message: str | None
     damage: str | None = None
     since: int | None = None
+    step: str | None = None
 
 
 def list_effects(source: Source, run_id: str | None) -> AsyncIterator[OutstandingEffect]:
@@ -92,4 +94,5 @@ def _outstanding(head: Head, key: EffectKey, row: EffectRow | StoreFormatError) 
         row.message,
         damage,
         row.since,
+        row.step,
     )

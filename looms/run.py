@@ -170,15 +170,19 @@ class Run(RunReading[S], Generic[S, O]):
         """
         await self._service().retry_effect(self.id, effect_id).result()
 
-    async def settle_effect(self, effect_id: str, *events: Event) -> None:
-        """End an outstanding effect by hand, as if its handler had returned these events.
+    async def settle_effect(self, effect_id: str, *outcome: Any) -> None:
+        """End an outstanding effect by hand, as if its handler had returned this.
+
+        Args:
+            effect_id: which one.
+            outcome: the events; of a step of a workflow that is a function, the value, or none for None.
 
         Raises:
             UnknownRun, UnknownEffect: there is no such effect.
-            InvalidEvent: an event that its handler, as annotated, never returns.
+            InvalidEvent, InvalidInput: an event or a value that its handler, as annotated, never returns.
             UnknownEvent, InvalidEvent, ReducerError: as for a signal.
         """
-        await self._service().settle_effect(self.id, effect_id, events).result()
+        await self._service().settle_effect(self.id, effect_id, outcome).result()
 
     async def _settled(self) -> Cell:
         """The run's cell, as of a commit.

@@ -26,6 +26,7 @@ from looms.reducers.lifecycle import (
     EFFECT_COMPLETED,
     EFFECT_FAILED,
     RELEASED,
+    RETURNED,
     SIGNAL_FAILED,
     STARTED,
     TIMED_OUT,
@@ -99,12 +100,13 @@ def _answer(run: FoldedRun, item: EffectAnswer, effect: Outstanding, code: Regis
     if not item.final and item.position < len(effect.emitted):
         return []
     if item.final and not item.letters:
-        more = More(cause=effect.key[0], effect=effect.key, final=True)
+        kind = code.definitions.get(run.threads[effect.thread].kind)
+        told = effect.thread if kind is not None and kind.takes_any else None
+        more = More(cause=effect.key[0], thread=told, effect=effect.key, final=True)
         done = EffectCompleted(run.effect_id(effect.key))
         return [Arriving(EFFECT_COMPLETED, done, origin="effect", more=more)]
-    more = More(cause=effect.key[0], thread=effect.thread, effect=effect.key)
-    last = msgspec.structs.replace(more, final=item.final)
-    mores = [*(more for _ in item.letters[1:]), last]
+    last = More(cause=effect.key[0], thread=effect.thread, effect=effect.key, final=item.final)
+    mores = [*(msgspec.structs.replace(last, final=False, returned=item.final) for _ in item.letters[1:]), last]
     only = run.threads[effect.thread]
     return [_open(letter, code, "effect", more, only) for letter, more in zip(item.letters, mores, strict=False)]
 
@@ -170,6 +172,6 @@ def _cancellation(run: FoldedRun, item: CancelAsked, code: Registry, now: int) -
 
 def _open(letter: Letter, code: Registry, origin: Origin, more: More, only: Thread | None = None) -> Arriving:
     """A letter as an event of today's class."""
-    kind = code.event_sent(letter.type)
+    kind = RETURNED if letter.type == RETURNED.name and origin == "effect" else code.event_sent(letter.type)
     event = kind.unpack(letter.payload, letter.version)
     return Arriving(kind, event, letter.payload, version=letter.version, origin=origin, more=more, only=only)

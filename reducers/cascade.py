@@ -22,7 +22,18 @@ from looms.reducers.errors import (
 from looms.reducers.events import Event, EventType
 from looms.reducers.fold import born, child_id, ending, enter, is_kept, obey, taken_from
 from looms.reducers.folded import BEGINNING, ROOT, End, FoldedRun, Thread
-from looms.reducers.instructions import Cancel, Complete, Emit, EndCancelled, Fail, Instruction, Spawn, Step, Wait
+from looms.reducers.instructions import (
+    Cancel,
+    Complete,
+    Emit,
+    EndCancelled,
+    Fail,
+    Instruction,
+    Restart,
+    Spawn,
+    Step,
+    Wait,
+)
 from looms.reducers.lifecycle import (
     CANCELLED,
     CHILD_CANCELLED,
@@ -46,7 +57,8 @@ from looms.reducers.open_waits import OpenWait, WaitKey
 from looms.reducers.registry import Registry
 from looms.reducers.sizes import DECIDED, too_large
 from looms.reducers.strides import plain_more
-from looms.reducers.wire import WireEmit, WireInstruction, WireSpawn, size_of, to_wire
+from looms.reducers.wait_checks import check_wait
+from looms.reducers.wire import WireEmit, WireInstruction, WireRestart, WireSpawn, size_of, to_wire
 
 NOTHING_MORE = More()
 ROOT_ALONE: Mapping[str, OpenWait | None] = MappingProxyType({ROOT: None})
@@ -97,13 +109,23 @@ class Cascade:
         now: the time, in milliseconds since 1970.
         most_records: how many records there may be.
         most_kept: how many events the mailbox may hold.
+        again: what was decided before, by thread, where it is only to be compared.
 
     Attributes:
         entries: the records.
         deciding: the thread that was asked last.
     """
 
-    def __init__(self, run: FoldedRun, code: Registry, now: int, most_records: int, most_kept: int) -> None:
+    def __init__(
+        self,
+        run: FoldedRun,
+        code: Registry,
+        now: int,
+        most_records: int,
+        most_kept: int,
+        *,
+        again: Mapping[str, tuple[Instruction, ...]] | None = None,
+    ) -> None:
         self.entries: list[Entry] = []
         self.deciding: str | None = None
         self._run = run
@@ -112,6 +134,7 @@ class Cascade:
         self._most_records = most_records
         self._most_kept = most_kept
         self._came = 0  # events; the others follow from them
+        self._again = again
         self._queue: deque[Arriving | WaitKey] = deque()
 
     def play(self, *arriving: Arriving) -> list[Entry]:
@@ -198,6 +221,7 @@ class Cascade:
         row = Row(run.number, seq, at, kind.name, arriving.version, arriving.origin, arriving.payload, more)
         entry = Entry(row, self._code, arriving.event)
         takers: Mapping[str, OpenWait | None]
+        effect = None
         if taking is None and self._is_for_root_alone(arriving):
             given, takers = entry, ROOT_ALONE
             run.advance(seq, at)
@@ -207,6 +231,8 @@ class Cascade:
             satisfied = {id: wait.id for id, wait in takers.items() if wait is not None}
             if satisfied:
                 more = msgspec.structs.replace(more, satisfied=satisfied)
+            asked = run.effects.get(more.effect) if more.effect is not None else None
+            effect = asked.id if asked is not None else None
             enter(run, entry, more, self._code)
         if takers:
             decisions: dict[str, tuple[Instruction, ...]] = {}
@@ -215,7 +241,7 @@ class Cascade:
             for id, wait in takers.items():
                 thread = run.threads.get(id)
                 if thread is not None and thread.born[0] < seq:  # not over by now, nor in the place of one that is
-                    decided = self._decide(thread, wait, given.event, row, index)
+                    decided = self._decide(thread, wait, given.event, row, index, effect)
                     decisions[id] = tuple([instruction for _, instruction in decided])
                     wires.append((id, thread.kind, tuple([wire for wire, _ in decided])))
                     index += len(decided)
@@ -256,7 +282,9 @@ class Cascade:
     def _takers(self, arriving: Arriving, given: Entry) -> dict[str, OpenWait | None]:
         """Who gets an event, in order, and the wait of theirs that it meets."""
         run, address = self._run, arriving.more.thread
-        if run.end is not None or arriving.kind in (CANCELLED, EFFECT_COMPLETED, RELEASED):
+        if run.end is not None or arriving.kind in (CANCELLED, RELEASED):
+            return {}
+        if arriving.kind is EFFECT_COMPLETED and address is None:
             return {}
         met = run.waits.met_by(arriving.kind.names, given, arriving.kind.called)
         if address is not None:
@@ -279,20 +307,31 @@ class Cascade:
         """Whether a thread takes an event without a wait: it handles the type, and none of its waits names it."""
         if isinstance(arriving.event, _CONCERNS_WHO_DOES_NOT_HANDLE_IT):
             return True
-        if type(arriving.event) not in self._code.definition(thread.kind).handles:
-            return False
+        definition = self._code.definition(thread.kind)
+        if type(arriving.event) not in definition.handles:
+            return definition.takes_any and arriving.more.effect is not None
         of_runtime = arriving.more.thread is not None and arriving.kind.name.startswith("looms.")
         return of_runtime or not self._run.waits.names(thread.id, arriving.kind.names)
 
     def _decide(
-        self, thread: Thread, wait: OpenWait | None, event: Event, row: Row, index: int
+        self, thread: Thread, wait: OpenWait | None, event: Event, row: Row, index: int, effect: str | None
     ) -> list[tuple[WireInstruction, Instruction]]:
         """Let a thread take an event: its new state, what it asks for, and what follows from that."""
         self.deciding, ctx = thread.id, None
         try:
             definition = self._code.definition(thread.kind)
             if definition.takes_context:
-                ctx = ReduceContext(self._run.id_at(row.seq), thread.id, row.seq, row.at, wait.id if wait else None)
+                ctx = ReduceContext(
+                    self._run.id_at(row.seq),
+                    thread.id,
+                    row.seq,
+                    row.at,
+                    wait.id if wait else None,
+                    effect=effect,
+                    returned=row.more.final or row.more.returned,
+                    final=row.more.final,
+                    again=None if self._again is None else self._again.get(thread.id, ()),
+                )
             answer = self._answer(definition, thread, event, ctx)
             self._run.set_state(thread.id, answer.state)
             if not answer.instructions:
@@ -312,7 +351,7 @@ class Cascade:
     def _answer(
         self, definition: Definition[Any, Any, Any], thread: Thread, event: Event, ctx: ReduceContext | None
     ) -> Step[Any]:
-        if type(event) in definition.handles:
+        if type(event) in definition.handles or definition.takes_any:
             return definition.reduce(thread.state, event, ctx)
         if isinstance(event, EffectFailed):
             return Step(thread.state, (Fail(f"{event.effect}: {event.error}: {event.message}"),))
@@ -338,6 +377,8 @@ class Cascade:
                 self._queue.append(key)
             case Spawn() if isinstance(wire, WireSpawn):
                 self._start_child(child_id(thread.id, key, instruction), wire, instruction, cause)
+            case Restart() if isinstance(wire, WireRestart):
+                self._start_again(run.threads[thread.id], wire, instruction, cause)
             case Cancel(reason=reason) if child is not None:
                 self._tell(thread.id, child, End("cancelled", error=reason), cause)
             case Complete() | Fail() | EndCancelled() if thread.parent is not None:
@@ -348,6 +389,11 @@ class Cascade:
         payload = encode({"input": wire.input})
         only = self._run.threads[child]
         self._queue.append(Arriving(STARTED, Started(spawn.input), payload, more=more, only=only))
+
+    def _start_again(self, thread: Thread, wire: WireRestart, restart: Restart, cause: int) -> None:
+        more = More(cause=cause, thread=thread.id, kind=thread.kind)
+        payload = encode({"input": wire.input})
+        self._queue.append(Arriving(STARTED, Started(restart.input), payload, more=more, only=thread))
 
     def _tell(self, parent: str, child: Thread, end: End, cause: int) -> None:
         """Tell a parent how its child ended."""
@@ -376,24 +422,3 @@ def finished(run: FoldedRun) -> str:
     """What is said of a run that is over, to whoever sends it something."""
     assert run.end is not None
     return f"run {run.run_id} is {run.end.status} and takes no more events"
-
-
-def check_wait(instruction: Instruction, definition: Definition[Any, Any, Any], code: Registry) -> None:
-    """Check that a wait is for events that are there, and that the reducer can be given.
-
-    Raises:
-        UnknownEvent, InvalidMatch: it is not.
-    """
-    if not isinstance(instruction, Wait):
-        return
-    if (instruction.timeout is not None or instruction.deadline is not None) and TimedOut not in definition.handles:
-        raise InvalidMatch(
-            f"{definition.name} sleeps or sets a deadline, and its reducer does not handle TimedOut, so nobody "
-            "would hear of it; name TimedOut in the annotation of its event parameter"
-        )
-    for name in instruction.types:
-        if code.event_named(name).cls not in definition.handles:
-            raise InvalidMatch(
-                f"{definition.name} waits for {name}, which its reducer does not handle; "
-                "name the event in the annotation of its event parameter"
-            )

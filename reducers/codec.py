@@ -41,6 +41,7 @@ class Codec(Generic[T]):
     Args:
         type: the type, anything that msgspec can check.
         where: what the type is for, for the message when it cannot be handled.
+        objects: an ``object`` in it is any plain data.
 
     Attributes:
         decode: as ``unpack``, and raises what msgspec does.
@@ -49,14 +50,14 @@ class Codec(Generic[T]):
         ModuleError: a type that msgspec cannot encode or check, with the path to it.
     """
 
-    def __init__(self, type: Any, where: str) -> None:
+    def __init__(self, type: Any, where: str, *, objects: bool = False) -> None:
         self.type = type
         try:
             self.schema = schema(type)
             self.decode: Callable[[bytes | msgspec.Raw], T] = msgspec.msgpack.Decoder(type).decode
         except (TypeError, NameError, AttributeError) as error:
             raise ModuleError(f"{where}: {error}") from error
-        if unknown := first_unknown(self.schema):
+        if unknown := first_unknown(self.schema, objects=objects):
             raise ModuleError(f"{where}: {unknown} is not a type that msgspec can check; use structs and plain types")
 
     def pack(self, value: Any) -> tuple[bytes, T]:
@@ -148,18 +149,19 @@ class Codec(Generic[T]):
         return value
 
 
-def declared(type: Any, where: str) -> Codec[Any]:
+def declared(type: Any, where: str, *, objects: bool = False) -> Codec[Any]:
     """The codec of a type that a user declares.
 
     Args:
         type: the type.
         where: what it is for, for the message when it cannot be stored.
+        objects: an ``object`` in it is any plain data.
 
     Raises:
         ModuleError: a type that msgspec cannot encode or check, or that does not store all that a value is, with the
             path to it.
     """
-    codec: Codec[Any] = Codec(type, where)
+    codec: Codec[Any] = Codec(type, where, objects=objects)
     if omitting := first_omitting(codec.schema):
         raise ModuleError(
             f"{where}: {omitting} does not store what equals its defaults, so another default would change the past; "

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from looms.reducers.annotations import NOTHING_SAID, check_plain, handled, parameters
+from looms.reducers.calls import Call
 from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event, checked_version, event_type
@@ -28,6 +29,10 @@ class ReduceContext(msgspec.Struct, frozen=True):
     at: int  # milliseconds since 1970: the event's time
     wait: str | None = None  # the id of the wait that this event satisfied
     recorded: tuple[Instruction, ...] | None = None  # on a replay: what was decided here
+    effect: str | None = None  # what this thread called the effect that the event came from
+    returned: bool = False  # its handler returned the event; else it emitted it on the way
+    final: bool = False  # that effect is over with this event
+    again: tuple[Instruction, ...] | None = None  # what was decided before, where it is only to be compared
 
 
 class Definition(Generic[S, I, O]):
@@ -40,7 +45,12 @@ class Definition(Generic[S, I, O]):
         state: the class of its state.
         version: what the user says of the state's meaning; stored states of another version are folded anew.
         handles: the classes of the events that it takes.
+        takes_any: it may wait for any event, and takes any that is addressed to it.
     """
+
+    takes_any = False
+    _called = "reducer"
+    _objects = False  # an `object` in the types of its input and output is any plain data
 
     def __init__(
         self,
@@ -52,18 +62,23 @@ class Definition(Generic[S, I, O]):
         output: Any = NOTHING_SAID,
         version: int = 1,
     ) -> None:
+        where = f"{self._called} {name}"
         self.name = name
         self.function = function
-        self.state = checked_state(state, f"reducer {name}")
-        self.version = checked_version(version, f"reducer {name}")
-        self.takes_context, annotation = _second_parameter(function, f"reducer {name}")
-        self.handles, started_with = handled(annotation, f"reducer {name}")
-        self.states: Codec[S] = declared(state, f"the state of reducer {name}")
+        self.state = checked_state(state, where)
+        self.version = checked_version(version, where)
+        self.takes_context, annotation = _second_parameter(function, where)
+        self.handles, started_with = handled(annotation, where)
+        self.states: Codec[S] = declared(state, f"the state of {where}")
         if NOTHING_SAID not in (input, started_with) and started_with not in (input, Any):
-            raise ModuleError(f"reducer {name}: input={input!r}, and the annotation says Started[{started_with!r}]")
+            raise ModuleError(f"{where}: input={input!r}, and the annotation says Started[{started_with!r}]")
         given = input if input is not NOTHING_SAID else started_with
-        self.inputs: Codec[I] = declared(None if given is NOTHING_SAID else given, f"the input of reducer {name}")
-        self.outputs: Codec[O] = declared(Any if output is NOTHING_SAID else output, f"the output of reducer {name}")
+        self.inputs: Codec[I] = declared(
+            None if given is NOTHING_SAID else given, f"the input of {where}", objects=self._objects
+        )
+        self.outputs: Codec[O] = declared(
+            Any if output is NOTHING_SAID else output, f"the output of {where}", objects=self._objects
+        )
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name)
         self.__wrapped__ = function
@@ -100,6 +115,14 @@ class Definition(Generic[S, I, O]):
                 f"on {type(event).__name__}; return the state, also where nothing changes"
             )
         return answered
+
+    def call(self, state: S, thread: str, id: str) -> Call | None:
+        """What a thread of this kind has called under an id; None where that is over.
+
+        Raises:
+            LoomsError: its code does not lead there.
+        """
+        raise ModuleError(f"{self.name} has no functions of its own called")
 
     def pack_input(self, value: Any) -> tuple[bytes, I]:
         """An input's bytes, and the input as it will be read.

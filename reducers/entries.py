@@ -28,6 +28,7 @@ class More(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     key: str | None = None
     effect: tuple[int, int] | None = None  # seq and index of the invoke
     final: bool = False
+    returned: bool = False  # a handler returned it, and more after it; else it emitted it on the way, or it is final
     kind: str | None = None  # of looms.started and looms.child_completed: the definition of the thread
     due: int | None = None  # of looms.cancel_requested: when the grace is over
     decisions: tuple[tuple[str, str, tuple[WireInstruction, ...]], ...] = ()  # thread, its definition, what it decided

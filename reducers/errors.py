@@ -48,6 +48,16 @@ class SeqOutOfRange(LoomsError):
     """A sequence number at which a run has nothing to show."""
 
 
+class ProgramError(LoomsError):
+    """Code that is wrong in itself, whatever event it was given.
+
+    Attributes:
+        suspends: the run is suspended also when a caller sent the event.
+    """
+
+    suspends = False
+
+
 class TurnTooLong(LoomsError):
     """A turn that led to more records than a turn may have."""
 

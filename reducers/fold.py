@@ -12,7 +12,7 @@ from looms.reducers.errors import InvalidInput, ReducerError
 from looms.reducers.events import Event
 from looms.reducers.folded import BEGINNING, ROOT, Cancelling, End, FoldedRun, Outstanding, Thread
 from looms.reducers.ids import checked_id
-from looms.reducers.instructions import Cancel, Complete, EndCancelled, Fail, Instruction, Invoke, Spawn, Wait
+from looms.reducers.instructions import Cancel, Complete, EndCancelled, Fail, Instruction, Invoke, Restart, Spawn, Wait
 from looms.reducers.lifecycle import CANCEL_REQUESTED, CANCELLED, RELEASED, STARTED, TAKEN, TIMED_OUT
 from looms.reducers.messages import told
 from looms.reducers.moments import due_after
@@ -48,12 +48,13 @@ def fold(run: FoldedRun, entry: Entry, code: Registry | None) -> None:
 
 def _fold(run: FoldedRun, entry: Entry, code: Registry | None) -> None:
     given = taken_from(run, entry)
+    asked = run.effects.get(entry.more.effect) if entry.more.effect is not None else None
     enter(run, entry, entry.more, code)
     index = 0
     for thread, kind, _ in entry.more.decisions:
         decided = entry.decisions[thread]
         if code is not None:
-            _refold(run, thread, kind, entry, given.event, code)
+            _refold(run, thread, kind, entry, given.event, code, asked.id if asked is not None else None)
         elif thread in run.threads:
             run.set_state(thread, None)
         for instruction in decided:
@@ -86,7 +87,7 @@ def enter(run: FoldedRun, entry: Entry, more: More, code: Registry | None) -> No
     """
     seq, type = entry.seq, entry.row.type
     run.advance(seq, entry.row.at)
-    if type == STARTED.name and more.thread == ROOT:
+    if type == STARTED.name and more.thread == ROOT and ROOT not in run.threads:
         run.add_thread(born(ROOT, run.definition, None, BEGINNING, code))
     for thread, id in more.satisfied.items():
         key = run.waits.with_id(thread, id)
@@ -128,8 +129,10 @@ def obey(run: FoldedRun, thread: str, key: tuple[int, int], instruction: Instruc
     match instruction:
         case Wait():
             run.waits.add(_opened(run, thread, key, instruction))
-        case Invoke(effect=effect, request=request):
-            run.add_effect(Outstanding(key, effect, thread, request))
+        case Invoke(effect=effect, request=request, id=id):
+            if id is not None and run.effect_called(thread, id) is not None:
+                raise InvalidInput(f"invoke(id={id!r}): thread {thread} has an outstanding effect of that id")
+            run.add_effect(Outstanding(key, effect, thread, request, id=id))
         case Spawn(definition=kind):
             new = child_id(thread, key, instruction)
             if new in run.threads:
@@ -139,10 +142,15 @@ def obey(run: FoldedRun, thread: str, key: tuple[int, int], instruction: Instruc
         case Cancel(id=id):
             child = run.child(thread, id)
             wait = run.waits.with_id(thread, id)
+            called = run.effect_called(thread, id)
             if child is not None:
                 run.remove(child.id)
             elif wait is not None:
                 run.waits.retire(wait)
+            elif called is not None:
+                run.end_effect(called)
+        case Restart():
+            run.clear(thread)
         case Complete() | Fail() | EndCancelled():
             if thread == ROOT:
                 run.finish(ending(instruction))
@@ -181,12 +189,22 @@ def _opened(run: FoldedRun, thread: str, key: tuple[int, int], wait: Wait) -> Op
     return OpenWait(key, thread, id, wait.types, wait.match, min(dues, default=None), wait.group)
 
 
-def _refold(run: FoldedRun, thread: str, kind: str, entry: Entry, event: Event, code: Registry) -> None:
+def _refold(
+    run: FoldedRun, thread: str, kind: str, entry: Entry, event: Event, code: Registry, effect: str | None
+) -> None:
     """Give a thread the state that today's reducer answers with; what it asks for is dropped."""
     definition = code.definition(kind)
-    if thread not in run.threads or type(event) not in definition.handles:
+    if thread not in run.threads or not (type(event) in definition.handles or definition.takes_any):
         return
     ctx = ReduceContext(
-        run.id_at(entry.seq), thread, entry.seq, entry.row.at, entry.more.satisfied.get(thread), entry.decisions[thread]
+        run.id_at(entry.seq),
+        thread,
+        entry.seq,
+        entry.row.at,
+        entry.more.satisfied.get(thread),
+        entry.decisions[thread],
+        effect,
+        entry.more.final or entry.more.returned,
+        entry.more.final,
     )
     run.set_state(thread, definition.reduce(run.threads[thread].state, event, ctx).state)

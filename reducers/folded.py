@@ -43,6 +43,7 @@ class Outstanding(msgspec.Struct, frozen=True, gc=False):
     request: Any
     emitted: tuple[int, ...] = ()  # the seqs of what its handler has emitted
     held: bool = False
+    id: str | None = None  # what its thread calls it
 
 
 class Cancelling(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +89,7 @@ class FoldedRun:
         self.waits = OpenWaits(self.journal)
         self.effects: Table[EffectKey, Outstanding] = Table(self.journal)
         self.effects_of: Groups[str, EffectKey] = Groups(self.journal)
+        self.effects_called: Table[tuple[str, str], EffectKey] = Table(self.journal)  # by thread and its id for it
         self.mailbox: Table[int, Entry] = Table(self.journal)
         self.seq = 0
         self.at = 0
@@ -126,9 +128,7 @@ class FoldedRun:
 
     def finish(self, end: End) -> None:
         """End the run: all that still waits, runs or is a child ends with it."""
-        for child in list(self.children.of(ROOT)):
-            self.remove(child)
-        self._clear(ROOT)
+        self.clear(ROOT)
         self.set_cancelling(None)
         self._set("end", end)
 
@@ -163,11 +163,15 @@ class FoldedRun:
         if state is not thread.state:
             self.threads.put(id, msgspec.structs.replace(thread, state=state))
 
-    def remove(self, id: str) -> None:
-        """End a child: its waits, its effects, its mail and its own children go with it."""
+    def clear(self, id: str) -> None:
+        """End all that a thread waits for and has begun."""
         for child in list(self.children.of(id)):
             self.remove(child)
         self._clear(id)
+
+    def remove(self, id: str) -> None:
+        """End a child: its waits, its effects, its mail and its own children go with it."""
+        self.clear(id)
         for seq in [seq for seq, entry in self.mailbox.items() if entry.more.thread == id]:
             self.mailbox.drop(seq)  # nobody else may take it
         thread = self.threads.drop(id)
@@ -178,6 +182,8 @@ class FoldedRun:
         """Begin an effect."""
         self.effects.put(effect.key, effect)
         self.effects_of.add(effect.thread, effect.key)
+        if effect.id is not None:
+            self.effects_called.put((effect.thread, effect.id), effect.key)
 
     def hold_effect(self, key: EffectKey, held: bool) -> None:
         """Hold an outstanding effect, or let it go."""
@@ -206,10 +212,16 @@ class FoldedRun:
         """The id of the run in which the record at a seq happened: of a fork's past, that of another run."""
         return self.whose(seq)[0] if self.forks else self.run_id
 
+    def effect_called(self, thread: str, id: str) -> EffectKey | None:
+        """The effect of a thread that it calls by an id."""
+        return self.effects_called.get((thread, id))
+
     def end_effect(self, key: EffectKey) -> None:
         """End an effect."""
         effect = self.effects.drop(key)
         self.effects_of.discard(effect.thread, key)
+        if effect.id is not None:
+            self.effects_called.drop((effect.thread, effect.id))
 
     def _clear(self, thread: str) -> None:
         for wait in self.waits.of_thread(thread):

@@ -79,7 +79,7 @@ def restore(image: Image, run: FoldedRun, entry_at: Callable[[int], Entry]) -> N
         run.waits.add(wait)
     for e in image.effects:
         thread_id, asked = asked_at(entry_at(e.key[0]), e.key[1])
-        run.add_effect(Outstanding(e.key, asked.effect, thread_id, asked.request, e.emitted, e.held))
+        run.add_effect(Outstanding(e.key, asked.effect, thread_id, asked.request, e.emitted, e.held, asked.id))
     for seq in image.mailbox:
         run.mailbox.put(seq, entry_at(seq))
     run.set_cancelling(image.cancelling)

@@ -15,11 +15,14 @@ from looms.reducers.moments import LAST, is_seconds, millis
 S = TypeVar("S")
 
 
-class Invoke(msgspec.Struct, frozen=True, tag_field="instruction", tag="invoke"):
-    """Run an effect with this request."""
+class Invoke(
+    msgspec.Struct, frozen=True, tag_field="instruction", tag="invoke", omit_defaults=True, repr_omit_defaults=True
+):
+    """Run an effect with this request; `id`: what the thread calls it."""
 
     effect: str
     request: Any
+    id: str | None = None
 
 
 class Emit(msgspec.Struct, frozen=True, tag_field="instruction", tag="emit"):
@@ -73,7 +76,7 @@ class Fail(msgspec.Struct, frozen=True, tag_field="instruction", tag="fail"):
 
 
 class Cancel(msgspec.Struct, frozen=True, tag_field="instruction", tag="cancel"):
-    """End this thread's child or wait of that id."""
+    """End this thread's child, wait or effect of that id."""
 
     id: str
     reason: str = ""
@@ -85,7 +88,21 @@ class EndCancelled(msgspec.Struct, frozen=True, tag_field="instruction", tag="ca
     reason: str = ""
 
 
-Instruction: TypeAlias = Invoke | Emit | Wait | Spawn | Signal | Publish | Complete | Fail | Cancel | EndCancelled
+class Note(msgspec.Struct, frozen=True, tag_field="instruction", tag="note"):
+    """Nothing to do, but to be recorded: what a thread folds its state from that folds it from what was decided."""
+
+    data: Any
+
+
+class Restart(msgspec.Struct, frozen=True, tag_field="instruction", tag="restart"):
+    """End all that this thread waits for and has begun, and start it again with an input."""
+
+    input: Any = None
+
+
+Instruction: TypeAlias = (
+    Invoke | Emit | Wait | Spawn | Signal | Publish | Complete | Fail | Cancel | EndCancelled | Note | Restart
+)
 
 
 class Step(msgspec.Struct, Generic[S], frozen=True):
@@ -104,16 +121,17 @@ def step(state: S, *instructions: Instruction) -> Step[S]:
     return Step(state, instructions)
 
 
-def invoke(effect: Any, request: Any = None) -> Invoke:
+def invoke(effect: Any, request: Any = None, *, id: str | None = None) -> Invoke:
     """Ask for an effect: its handler is called with the request once this decision is committed.
 
     Args:
         effect: an effect of a module, as ``@module.effect`` left it.
         request: what it takes; checked against the handler's annotation when it is decided.
+        id: a name for it among the effects of this thread, 1 to 255 bytes of UTF-8, to cancel it by.
     """
     if not hasattr(effect, "pack_request"):
         raise TypeError(f"invoke takes an effect declared with @module.effect, not {shown(effect)}")
-    return Invoke(effect.name, request)
+    return Invoke(effect.name, request, _id(id, "the id of an invoke"))
 
 
 def emit(event: Event) -> Emit:
@@ -210,8 +228,18 @@ def fail(reason: str) -> Fail:
 
 
 def cancel(id: str, reason: str = "") -> Cancel:
-    """Ask for the child or the wait of this thread with that id to be ended; nothing happens if it is over."""
+    """Ask for the child, wait or effect of this thread with that id to be ended; nothing happens if it is over."""
     return Cancel(checked_id(id, "the id to cancel"), str(reason))
+
+
+def note(data: Any) -> Note:
+    """Ask for plain data to be recorded with this decision; on a replay ``ReduceContext.recorded`` has it."""
+    return Note(data)
+
+
+def restart(input: Any = None) -> Restart:
+    """Ask for this thread to begin anew, with an input: what it waits for and has begun ends, its state stays."""
+    return Restart(input)
 
 
 def cancelled(reason: str = "") -> EndCancelled:

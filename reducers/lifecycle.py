@@ -76,6 +76,12 @@ class EffectCompleted(Event, frozen=True):
     effect_id: str
 
 
+class Returned(Event, frozen=True):
+    """A function that a thread had called returned this."""
+
+    value: Any
+
+
 class Released(Event, frozen=True):
     """An effect is to be run that was held since its run was forked."""
 
@@ -92,6 +98,7 @@ STARTED: EventType[Started[Any]] = register(Started, "looms.started")
 TIMED_OUT: EventType[TimedOut] = register(TimedOut, "looms.timed_out")
 EFFECT_FAILED: EventType[EffectFailed] = register(EffectFailed, "looms.effect_failed")
 EFFECT_COMPLETED: EventType[EffectCompleted] = register(EffectCompleted, "looms.effect_completed")
+RETURNED: EventType[Returned] = register(Returned, "looms.returned")
 CHILD_COMPLETED: EventType[ChildCompleted] = register(ChildCompleted, "looms.child_completed")
 CHILD_FAILED: EventType[ChildFailed] = register(ChildFailed, "looms.child_failed")
 CHILD_CANCELLED: EventType[ChildCancelled] = register(ChildCancelled, "looms.child_cancelled")
@@ -106,6 +113,7 @@ RUNTIME_EVENTS: tuple[EventType[Any], ...] = (
     TIMED_OUT,
     EFFECT_FAILED,
     EFFECT_COMPLETED,
+    RETURNED,
     CHILD_COMPLETED,
     CHILD_FAILED,
     CHILD_CANCELLED,

@@ -16,7 +16,7 @@ S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
-_NAME = re.compile(r"[^\W\d]\w*([.\-]\w+)*")
+_NAME = re.compile(r"[^\W\d]\w*([.\- ]\w+)*")
 _LONGEST = 200
 
 
@@ -24,7 +24,7 @@ class Module:
     """A named set of declarations. What it declares is called ``NAME.declared`` everywhere.
 
     Args:
-        name: letters, digits, ``_``, ``-`` and dots, beginning with a letter; ``looms`` is taken.
+        name: letters, digits, ``_``, ``-``, dots and single spaces, beginning with a letter; ``looms`` is taken.
         requires: the modules whose events, effects and reducers this one uses.
 
     Raises:
@@ -49,6 +49,11 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<module {self.name}>"
+
+    @property
+    def empty(self) -> bool:
+        """Whether it declares nothing."""
+        return not (self.events or self.definitions or self.projections or self.effects)
 
     def event(self, name: str, *, version: int = 1, formerly: Iterable[str] = ()) -> Callable[[E], E]:
         """Register an event's class.
@@ -208,4 +213,6 @@ class Module:
 
 def _check_name(name: object, what: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ModuleError(f"{what}: {name!r}; use letters, digits, '_', '-' and dots, beginning with a letter")
+        raise ModuleError(
+            f"{what}: {name!r}; use letters, digits, '_', '-', dots and single spaces, beginning with a letter"
+        )

@@ -61,6 +61,7 @@ class EffectLine(msgspec.Struct, frozen=True, tag_field="line", tag="effect", om
     error: str | None = None
     message: str | None = None
     held: bool = False
+    step: str | None = None
 
 
 class MessageLine(msgspec.Struct, frozen=True, tag_field="line", tag="message"):

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
+from looms.reducers.calls import CALL
 from looms.reducers.definitions import Definition, Projection
 from looms.reducers.effects import Effect
 from looms.reducers.errors import InvalidEvent, ModuleError, UnknownEvent, closest
@@ -33,7 +34,7 @@ class Registry:
         self.events: dict[str, EventType[Any]] = {kind.name: kind for kind in RUNTIME_EVENTS}
         self.definitions: dict[str, Definition[Any, Any, Any]] = {}
         self.projections: dict[str, Projection[Any]] = {}
-        self.effects: dict[str, Effect[Any]] = {}
+        self.effects: dict[str, Effect[Any]] = {CALL.name: CALL}
         for module in self.modules.values():
             _adopt(self.definitions, module.definitions, "definition")
             _adopt(self.projections, module.projections, "projection")
@@ -169,17 +170,31 @@ def _not_of_the_runtime(kind: EventType[Any]) -> EventType[Any]:
 
 
 def _by_name(modules: Iterable[Module]) -> dict[str, Module]:
+    """The modules, and those that they require, by name."""
+    given = items("modules", modules, "a list of modules, such as [payments, orders]")
     found: dict[str, Module] = {}
-    for module in items("modules", modules, "a list of modules, such as [payments, orders]"):
+    for module in given:
         if not isinstance(module, Module):
             raise ModuleError(f"modules: {module!r} is not a Module")
         if module.name in found:
             raise ModuleError(f"modules: two of them are named {module.name!r}")
         found[module.name] = module
+    todo = list(found.values())
+    while todo:
+        module = todo.pop()
+        for required in module.requires:
+            if found.setdefault(required.name, required) is not required:
+                raise ModuleError(
+                    f"module {module.name!r} requires a module {required.name!r}, and another one of that name is here"
+                )
+            todo.append(required)
     for module in found.values():
         for required in module.requires:
-            if found.get(required.name) is not required:
-                raise ModuleError(f"module {module.name!r} requires {required.name!r}, which is not among the modules")
+            if required.empty and required not in given:
+                raise ModuleError(
+                    f"module {module.name!r} requires {required.name!r}, which declares nothing: is what it declares "
+                    "imported?"
+                )
     return found
 
 

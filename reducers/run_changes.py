@@ -11,6 +11,7 @@ import msgspec
 
 from looms.reducers.changes import Difference, differences, path_of
 from looms.reducers.plain_data import plain_data
+from looms.reducers.state import compared
 from looms.reducers.views import RunState
 
 UNSET = msgspec.UNSET
@@ -114,10 +115,10 @@ def _picture(
         parts["mailbox"][str(record.seq)] = _Mail(record.type, record.payload)
     for thread in run.threads.values():
         if thread.id != "root":
-            parts["threads"][thread.id] = _Thread(thread.kind, thread.state if states else UNSET)
+            parts["threads"][thread.id] = _Thread(thread.kind, compared(thread.state) if states else UNSET)
     ends = {
         "status": run.status,
-        "state": run.state if states else None,
+        "state": compared(run.state) if states else None,
         "output": run.output,
         "error": run.error,
     }

@@ -49,10 +49,15 @@ def walk(info: types.Type) -> Iterator[tuple[str, types.Type]]:
         todo += [(path + place, inner) for place, inner in children(part)]
 
 
-def first_unknown(info: types.Type) -> str | None:
-    """The first type in it that msgspec cannot check, with its path, or None."""
+def first_unknown(info: types.Type, *, objects: bool = False) -> str | None:
+    """The first type in it that msgspec cannot check, with its path, or None.
+
+    Args:
+        info: msgspec's description of a type.
+        objects: an ``object`` in it is any plain data.
+    """
     for path, part in walk(info):
-        if isinstance(part, types.CustomType):
+        if isinstance(part, types.CustomType) and not (objects and part.cls is object):
             return f"{getattr(part.cls, '__qualname__', part.cls)} (at `{path}`)"
     return None
 
@@ -65,7 +70,8 @@ def first_omitting(info: types.Type) -> str | None:
     return None
 
 
-_CHANGEABLE = (types.ListType, types.DictType, types.SetType, types.TypedDictType, types.ByteArrayType, types.AnyType)
+_ANY = (types.AnyType, types.CustomType)
+_CHANGEABLE = (types.ListType, types.DictType, types.SetType, types.TypedDictType, types.ByteArrayType, *_ANY)
 
 
 def is_changeable(info: types.Type) -> bool:

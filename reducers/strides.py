@@ -52,6 +52,8 @@ class Strides:
     def __init__(self, run: FoldedRun, code: Registry | None) -> None:
         self._run = run
         self._definition = code.definitions.get(run.definition) if code is not None and not run.forks else None
+        if self._definition is not None and self._definition.takes_any:
+            self._definition = None  # its state is folded from what was decided
         if code is not None and self._definition is not None:
             self._plain = msgspec.Raw(encode(plain_more(run.definition)))
             self._kinds = code.handled(run.definition)

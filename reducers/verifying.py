@@ -75,7 +75,7 @@ def divergence(run: FoldedRun, entry: Entry, code: Registry) -> Divergence | Non
             return None  # nobody took it, and who could today?
         return _failed(entry, next(iter(_takers(entry)), entry.more.thread), "missing" if missing else "unfit", error)
     mark = run.journal.mark()
-    cascade = Cascade(run, code, entry.row.at, sys.maxsize, sys.maxsize)
+    cascade = Cascade(run, code, entry.row.at, sys.maxsize, sys.maxsize, again=entry.decisions)
     try:
         return _compared(entry, _decided_today(run, cascade, entry), code)
     except LoomsError as error:

@@ -37,13 +37,19 @@ class WaitState(msgspec.Struct, frozen=True):
 
 
 class EffectState(msgspec.Struct, frozen=True):
-    """An outstanding effect; ``held`` ones are not dispatched until somebody says so."""
+    """An outstanding effect.
+
+    Attributes:
+        held: it is not dispatched until somebody says so.
+        step: what its thread calls it: of a workflow's step, the key.
+    """
 
     id: str
     effect: str
     thread: str
     request: Any
     held: bool
+    step: str | None = None
 
 
 class RunState(msgspec.Struct, frozen=True):
@@ -108,7 +114,7 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
         threads={t.id: ThreadState(t.id, t.kind, t.parent, t.state) for t in threads},
         waits=tuple(WaitState(w.id, w.thread, w.types, w.match, w.due, w.group) for w in waits),
         effects=tuple(
-            EffectState(effect_id(here, *e.key, number), e.effect, e.thread, e.request, e.held) for e in effects
+            EffectState(effect_id(here, *e.key, number), e.effect, e.thread, e.request, e.held, e.id) for e in effects
         ),
         mailbox=tuple(record(run.mailbox[seq], *run.whose(seq)) for seq in sorted(run.mailbox)),
         output=end.output if end else None,

@@ -15,7 +15,9 @@ from looms.reducers.instructions import (
     Fail,
     Instruction,
     Invoke,
+    Note,
     Publish,
+    Restart,
     Signal,
     Spawn,
     Wait,
@@ -24,9 +26,10 @@ from looms.reducers.messages import shown
 from looms.reducers.registry import Registry
 
 
-class WireInvoke(msgspec.Struct, frozen=True, tag_field="instruction", tag="invoke"):
+class WireInvoke(msgspec.Struct, frozen=True, tag_field="instruction", tag="invoke", omit_defaults=True):
     effect: str
     request: msgspec.Raw
+    id: str | None = None
 
 
 class WireEmit(msgspec.Struct, frozen=True, tag_field="instruction", tag="emit"):
@@ -58,8 +61,14 @@ class WireComplete(msgspec.Struct, frozen=True, tag_field="instruction", tag="co
     output: msgspec.Raw
 
 
+class WireRestart(msgspec.Struct, frozen=True, tag_field="instruction", tag="restart"):
+    input: msgspec.Raw
+
+
+_Plain: TypeAlias = Wait | Fail | Cancel | EndCancelled | Note
+
 WireInstruction: TypeAlias = (
-    WireInvoke | WireEmit | WireSpawn | WireSignal | WirePublish | WireComplete | Wait | Fail | Cancel | EndCancelled
+    WireInvoke | WireEmit | WireSpawn | WireSignal | WirePublish | WireComplete | WireRestart | _Plain
 )
 
 
@@ -70,6 +79,7 @@ _HELD = {
     WireSignal: "payload",
     WirePublish: "payload",
     WireComplete: "output",
+    WireRestart: "input",
 }
 
 
@@ -79,7 +89,6 @@ def size_of(wire: WireInstruction) -> int:
     return 64 + (len(encode(wire)) if held is None else len(getattr(wire, held)))
 
 
-_Plain: TypeAlias = Wait | Fail | Cancel | EndCancelled
 _plain: Codec[_Plain] = Codec(_Plain, "an instruction")
 
 
@@ -106,16 +115,19 @@ def to_wire(
         case Publish(event=event):
             name, version, payload, event = _pack_event(event, code)
             return WirePublish(name, version, payload), Publish(event)
-        case Invoke(effect=effect, request=request):
+        case Invoke(effect=effect, request=request, id=id):
             data, request = code.effect(effect).pack_request(request)
-            return WireInvoke(effect, msgspec.Raw(data)), Invoke(effect, request)
+            return WireInvoke(effect, msgspec.Raw(data), id), Invoke(effect, request, id)
         case Spawn(definition=definition, input=given, id=id):
             data, given = code.definition(definition).pack_input(given)
             return WireSpawn(definition, msgspec.Raw(data), id), Spawn(definition, given, id)
         case Complete(output=output):
             data, output = _pack_output(output, kind)
             return WireComplete(msgspec.Raw(data)), Complete(output)
-        case Wait() | Fail() | Cancel() | EndCancelled():
+        case Restart(input=given):
+            data, given = kind.pack_input(given)
+            return WireRestart(msgspec.Raw(data)), Restart(given)
+        case Wait() | Fail() | Cancel() | EndCancelled() | Note():
             kept = _pack_plain(instruction)
             return kept, kept
     raise TypeError(
@@ -138,15 +150,18 @@ def from_wire(wire: WireInstruction, code: Registry | None, kind: str) -> Instru
             return Signal(run_id, _event(code, name, version, payload))
         case WirePublish(type=name, version=version, payload=payload):
             return Publish(_event(code, name, version, payload))
-        case WireInvoke(effect=effect, request=request):
+        case WireInvoke(effect=effect, request=request, id=id):
             known = code.effects.get(effect) if code else None
-            return Invoke(effect, typed(known.requests if known else None, request))
+            return Invoke(effect, typed(known.requests if known else None, request), id)
         case WireSpawn(definition=definition, input=given, id=id):
             definition_known = code.definitions.get(definition) if code else None
             return Spawn(definition, typed(definition_known.inputs if definition_known else None, given), id)
         case WireComplete(output=output):
             definition_known = code.definitions.get(kind) if code else None
             return Complete(typed(definition_known.outputs if definition_known else None, output))
+        case WireRestart(input=given):
+            definition_known = code.definitions.get(kind) if code else None
+            return Restart(typed(definition_known.inputs if definition_known else None, given))
     return wire
 
 

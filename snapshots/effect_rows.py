@@ -2,6 +2,7 @@
 
 import msgspec
 
+from looms.reducers.folded import Outstanding
 from looms.reducers.records import effect_id
 from looms.snapshots.batch import Batch
 from looms.snapshots.errors import StoreFormatError
@@ -13,6 +14,11 @@ from looms.snapshots.tables import EFFECTS
 EffectKey = tuple[int, int, int]  # run, seq, index
 
 _effect = msgspec.msgpack.Decoder(EffectRow)
+
+
+def untried(effect: Outstanding) -> EffectRow:
+    """The row of an effect that has just been asked for."""
+    return EffectRow(effect.effect, held=effect.held, step=effect.id)
 
 
 def id_of(head: Head, seq: int, index: int) -> str:

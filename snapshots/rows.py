@@ -112,7 +112,7 @@ class TypeRow(Row, frozen=True):
 class EffectRow(Row, frozen=True):
     """An outstanding effect: which, and how far its attempts are. Times are milliseconds.
 
-    `since`: when the attempt began that is running.
+    `since`: when the attempt began that is running; `step`: what its thread calls it, if anything.
     """
 
     effect: str
@@ -124,6 +124,7 @@ class EffectRow(Row, frozen=True):
     message: str | None = None
     held: bool = False
     since: int | None = None
+    step: str | None = None
 
 
 class Turn(Row, frozen=True):

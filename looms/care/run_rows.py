@@ -13,7 +13,7 @@ from looms.reducers.codec import encode as pack
 from looms.reducers.entries import unpack_entry
 from looms.reducers.folded import EffectKey, FoldedRun
 from looms.reducers.items import EffectAnswer, EffectGaveUp, GraceOver, TimerFired, unpack_item
-from looms.snapshots import former, heads, log, timers, wait_rows, walks
+from looms.snapshots import effect_rows, former, heads, log, timers, wait_rows, walks
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import pair, place, read_pair, read_u64, u64
 from looms.snapshots.reading import Reading
@@ -176,7 +176,7 @@ def _renumbered(key: bytes, body: bytes) -> Mend:
 def _effects(view: View, head: Head, run: FoldedRun, inbox: Inbox) -> Iterator[Damage]:
     """Every outstanding effect has a row, unless its outcome waits in the inbox, and nothing else has."""
     wanted = {
-        place(head.number, *key): EffectRow(effect.effect, held=effect.held)
+        place(head.number, *key): effect_rows.untried(effect)
         for key, effect in run.effects.items()
         if key not in inbox.outcomes
     }

@@ -118,6 +118,6 @@ class SyncRun(SyncRunReading[S], Generic[S, O]):
         """Have an outstanding effect tried now; see ``Run.retry_effect``."""
         self._loop.call(self._run.retry_effect, effect_id)
 
-    def settle_effect(self, effect_id: str, *events: Event) -> None:
+    def settle_effect(self, effect_id: str, *outcome: Any) -> None:
         """End an outstanding effect by hand; see ``Run.settle_effect``."""
-        self._loop.call(self._run.settle_effect, effect_id, *events)
+        self._loop.call(self._run.settle_effect, effect_id, *outcome)

@@ -14,9 +14,9 @@ from tests.reducers.declared import Count, Handle, Paid, handler, reducer, refus
 # Modules
 
 
-@pytest.mark.parametrize("name", ["", "1st", "two words", "a..b", "a.", ".a", "a\n", "a/b", 5, None])
+@pytest.mark.parametrize("name", ["", "1st", "two  words", " a", "a ", "a..b", "a.", ".a", "a\n", "a/b", 5, None])
 def test_a_name_is_letters_digits_and_dots(name: Any) -> None:
-    rule = "use letters, digits, '_', '-' and dots, beginning with a letter"
+    rule = "use letters, digits, '_', '-', dots and single spaces, beginning with a letter"
     with pytest.raises(ModuleError) as caught:
         Module(name)
     assert (repr(name) in str(caught.value), rule in str(caught.value)) == (True, True)
@@ -28,7 +28,7 @@ def test_a_name_is_letters_digits_and_dots(name: Any) -> None:
     refused(lambda m: m.effect(name), "the name of an effect of module desk", repr(name), rule)
 
 
-@pytest.mark.parametrize("name", ["a", "order-desk.v2", "_x", "größe.é"])
+@pytest.mark.parametrize("name", ["a", "order-desk.v2", "_x", "größe.é", "two words"])
 def test_other_names_will_do(name: str) -> None:
     assert Module(name).name == name
 

@@ -15,10 +15,18 @@ def test_modules_come_in_any_order_with_what_they_require() -> None:
     top = Module("top", requires=[shop])
     for modules in ([shop, top], [top, shop]):
         assert set(Registry(modules).modules) == {"shop", "top"}
-    with pytest.raises(ModuleError, match="module 'top' requires 'shop', which is not among the modules"):
-        Registry([top])
-    with pytest.raises(ModuleError, match="module 'top' requires 'shop', which is not among the modules"):
+    assert set(Registry([top]).modules) == {"shop", "top"}
+    with pytest.raises(
+        ModuleError, match="module 'top' requires a module 'shop', and another one of that name is here"
+    ):
         Registry([top, Module("shop")])
+
+
+def test_a_required_module_that_declares_nothing_was_hardly_imported_whole() -> None:
+    empty = Module("empty")
+    with pytest.raises(ModuleError, match="module 'top' requires 'empty', which declares nothing"):
+        Registry([Module("top", requires=[empty])])
+    assert set(Registry([Module("top", requires=[empty]), empty]).modules) == {"empty", "top"}
 
 
 def test_two_modules_of_one_name_are_refused() -> None:

@@ -50,7 +50,9 @@ def test_applications_that_work_pass() -> None:
 
 def test_modules_that_do_not_fit_together_are_told() -> None:
     desk = Module("desk", requires=[shop])
-    assert told(desk, Module("other")) == ["module 'desk' requires 'shop', which is not among the modules"]
+    assert told(desk, Module("shop")) == [
+        "module 'desk' requires a module 'shop', and another one of that name is here"
+    ]
 
 
 @pytest.mark.parametrize(
