@@ -25,6 +25,7 @@ from looms.care.checking import Checked, check
 from looms.care.findings import Finding
 from looms.care.repairing import Repaired, repair
 from looms.care.stats import RunSize, SnapshotSizes, Stats, stats
+from looms.module import Module
 from looms.outstanding import OutstandingEffect
 from looms.reader import Reader
 from looms.reducers.definitions import Definition, Projection, ReduceContext
@@ -72,7 +73,6 @@ from looms.reducers.lifecycle import (
     Started,
     TimedOut,
 )
-from looms.reducers.modules import Module
 from looms.reducers.records import Record
 from looms.reducers.run_changes import Change
 from looms.reducers.state import State
@@ -99,6 +99,10 @@ from looms.sync.reader import SyncReader
 from looms.sync.run import SyncRun, SyncRunReading
 from looms.sync.runtime import SyncRuntime
 from looms.verifying import Verification
+from looms.workflows.context import Workflow
+from looms.workflows.errors import Cancelled, Diverged, DuplicateKey, NotDurable, StepFailed, UnreadableJournal
+from looms.workflows.journal import Journal, JournalEntry
+from looms.workflows.things import Raced
 
 MINUTE = 60
 HOUR = 3_600
@@ -111,6 +115,7 @@ __all__ = [
     "MINUTE",
     "Backup",
     "CancelRequested",
+    "Cancelled",
     "Change",
     "Checked",
     "ChildCancelled",
@@ -119,7 +124,9 @@ __all__ = [
     "Clock",
     "Commit",
     "Definition",
+    "Diverged",
     "Divergence",
+    "DuplicateKey",
     "Effect",
     "EffectContext",
     "EffectFailed",
@@ -133,14 +140,18 @@ __all__ = [
     "InvalidEvent",
     "InvalidInput",
     "InvalidMatch",
+    "Journal",
+    "JournalEntry",
     "LoomsError",
     "MailboxFull",
     "Module",
     "ModuleError",
+    "NotDurable",
     "OutstandingEffect",
     "Projection",
     "Pruned",
     "Published",
+    "Raced",
     "Reader",
     "Receipt",
     "Record",
@@ -175,6 +186,7 @@ __all__ = [
     "State",
     "Stats",
     "Step",
+    "StepFailed",
     "StoreClosed",
     "StoreError",
     "StoreFailed",
@@ -196,8 +208,10 @@ __all__ = [
     "UnknownEffect",
     "UnknownEvent",
     "UnknownRun",
+    "UnreadableJournal",
     "Verification",
     "WaitState",
+    "Workflow",
     "WrongThread",
     "backup",
     "cancel",

@@ -5,7 +5,6 @@ from types import FunctionType
 from typing import Any
 
 from looms.reducers.annotations import called
-from looms.reducers.cascade import check_wait
 from looms.reducers.definitions import Definition
 from looms.reducers.effects import Effect
 from looms.reducers.errors import LoomsError, ModuleError, UnknownEvent
@@ -16,11 +15,13 @@ from looms.reducers.lifecycle import RUNTIME_EVENTS, Started
 from looms.reducers.messages import told
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
+from looms.reducers.wait_checks import check_wait
 from looms.reducers.wire import to_wire
 from looms.testing.naming import things
 from looms.testing.purity import impurities
 from looms.testing.stories import Reducer, stories
 from looms.testing.watching import Impure, watched
+from looms.workflows.definition import WorkflowDefinition
 
 
 def check_module(modules: Module | Iterable[Module]) -> None:
@@ -31,6 +32,8 @@ def check_module(modules: Module | Iterable[Module]) -> None:
     would be refused when they are decided, such as a wait for an event that the reducer does not handle, a deadline
     without ``TimedOut``, a request that does not fit its effect; and effects whose answer the reducer that asks for
     them does not handle.
+
+    Of workflows it is only looked at what they use; whether they replay, ``assert_replays`` tells of a run of one.
 
     What reducers decide is found by calling them with made-up events, so what only a certain value leads to may not be
     found. What an effect answers with is read from its annotation.
@@ -74,10 +77,12 @@ def _findings(modules: list[Module]) -> Iterator[str]:
     for module in modules:
         reducers: list[Reducer] = [*module.definitions.values(), *module.projections.values()]
         for reducer in reducers:
-            yield from (f"{reducer.name} is not pure: {found}" for found in impurities(reducer))
+            if not isinstance(reducer, WorkflowDefinition):
+                yield from (f"{reducer.name} is not pure: {found}" for found in impurities(reducer))
             yield from _beyond(module, reducer, code)
         for definition in module.definitions.values():
-            yield from _decided(definition, code)
+            if not isinstance(definition, WorkflowDefinition):
+                yield from _decided(definition, code)
 
 
 def _beyond(module: Module, reducer: Reducer, code: Registry) -> Iterator[str]:
@@ -92,7 +97,7 @@ def _beyond(module: Module, reducer: Reducer, code: Registry) -> Iterator[str]:
 
 def _declared(reducer: Reducer) -> Iterator[Any]:
     """The effects, definitions and events that a reducer's code names."""
-    function = called(reducer.function)
+    function = called(reducer.__wrapped__)
     plain = getattr(function, "__func__", function)
     if not isinstance(plain, FunctionType):
         return

@@ -18,6 +18,7 @@ from looms.testing.impurities import Deed
 from looms.testing.naming import named, stored, things
 from looms.testing.stories import Reducer, stories
 from looms.testing.watching import Impure, in_zone, watched
+from looms.workflows.definition import WorkflowDefinition
 
 MUTABLE = (list, dict, set, bytearray)
 ZONES = ("LMA+11:23", "LMB-13:37")  # no machine's
@@ -53,6 +54,11 @@ def assert_pure(reducer: Definition[Any, Any, Any] | Projection[Any], *events: E
     """
     if not isinstance(reducer, Definition | Projection):
         refused("reducer", reducer, "one as @module.reducer or @module.projection left it")
+    if isinstance(reducer, WorkflowDefinition):
+        raise InvalidInput(
+            f"{reducer.name} is a workflow, which is played and not reduced: start it in looms.testing.runtime, and "
+            "have assert_replays play the run again"
+        )
     for event in events:
         if type(event) not in reducer.handles:
             raise InvalidInput(f"{reducer.name} does not handle {type(event).__name__}, so it never gets one")

@@ -1,0 +1,1 @@
+"""Modules that come with Looms, for applications to require."""
