@@ -15,6 +15,7 @@ from looms.commands.stuck_view import tell_stuck
 from looms.commands.styles import ASKED, STATUS
 from looms.commands.tables import Rows
 from looms.commands.texts import named, printable, word
+from looms.reducers.calls import CALL
 from looms.snapshots.lock import has_host
 
 
@@ -59,8 +60,15 @@ def listed(found: list[OutstandingEffect], *, header: bool = True, hosted: bool 
         error = "" if one.error is None else one.error + (f": {one.message}" if one.message else "")
         failed = word(error, STATUS["failed"])
         attempts = "?" if one.damage is not None else str(one.attempts)
-        rows.add_row(word(one.effect_id, "bold"), word(one.effect or "?"), attempts, _next(one, now, hosted), failed)
+        rows.add_row(word(one.effect_id, "bold"), word(_called(one)), attempts, _next(one, now, hosted), failed)
     return rows
+
+
+def _called(one: OutstandingEffect) -> str:
+    """Which effect; of a workflow's step that is a function, which step."""
+    if one.step is None:
+        return one.effect or "?"
+    return one.step if one.effect == CALL.name else f"{one.effect} ({one.step})"
 
 
 def _next(one: OutstandingEffect, now: int, hosted: bool) -> Text:

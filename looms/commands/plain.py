@@ -9,6 +9,7 @@ from looms.reducers.events import Event, event_type
 from looms.reducers.instructions import Emit, Instruction, Publish, Signal
 from looms.reducers.plain_data import plain_data
 from looms.reducers.records import Record
+from looms.reducers.state import shown
 from looms.reducers.views import Replay, RunState
 
 plain = plain_data
@@ -34,14 +35,14 @@ def plain_instruction(instruction: Instruction) -> dict[str, Any]:
             return {"instruction": "publish", **plain_event(event)}
         case Signal(run_id=run_id, event=event):
             return {"instruction": "signal", "run_id": run_id, **plain_event(event)}
-    shown: dict[str, Any] = plain(instruction)
-    return shown
+    told: dict[str, Any] = plain(instruction)
+    return told
 
 
 def plain_record(record: Record) -> dict[str, Any]:
     """A record without its event, which is the payload once more, as today's class."""
-    shown = {name: getattr(record, name) for name in Record.__struct_fields__ if name != "event"}
-    return shown | {
+    told = {name: getattr(record, name) for name in Record.__struct_fields__ if name != "event"}
+    return told | {
         "payload": plain(record.payload),
         "decisions": {thread: _instructions(decided) for thread, decided in record.decisions.items()},
         "instructions": _instructions(record.instructions),
@@ -50,10 +51,10 @@ def plain_record(record: Record) -> dict[str, Any]:
 
 def plain_run(run: RunState) -> dict[str, Any]:
     """A run as of a seq."""
-    shown = {name: getattr(run, name) for name in RunState.__struct_fields__}
-    return shown | {
-        "state": plain(run.state),
-        "threads": {id: plain(thread) for id, thread in run.threads.items()},
+    told = {name: getattr(run, name) for name in RunState.__struct_fields__}
+    return told | {
+        "state": plain(shown(run.state)),
+        "threads": {id: plain(thread) | {"state": plain(shown(thread.state))} for id, thread in run.threads.items()},
         "waits": plain(run.waits),
         "effects": plain(run.effects),
         "mailbox": [plain_record(record) for record in run.mailbox],

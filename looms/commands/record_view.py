@@ -11,7 +11,8 @@ from looms.commands.moments import age, length, moment
 from looms.commands.plain import plain, plain_instruction
 from looms.commands.styles import ASKED, QUIET, TYPE
 from looms.commands.texts import compact, json_line, word
-from looms.reducers.instructions import Instruction
+from looms.reducers.calls import CALL
+from looms.reducers.instructions import Instruction, Note
 from looms.reducers.records import Record
 
 
@@ -31,6 +32,8 @@ def decided(record: Record) -> Iterator[Text]:
     """A line for each instruction of a record, after the thread that gave it."""
     for thread, instructions in record.decisions.items():
         for instruction in instructions:
+            if isinstance(instruction, Note):
+                continue  # it is for the thread alone, and tells again what stands beside it
             yield Text.assemble(word(f"{thread}: ", QUIET), instruction_text(instruction))
 
 
@@ -48,6 +51,8 @@ def asked_text(asked: dict[str, Any]) -> Text:
 
 def _words(asked: dict[str, Any]) -> Iterator[str | Text]:
     match asked:
+        case {"instruction": "invoke", "effect": CALL.name, "request": {"id": id, "name": name}}:
+            yield from ("run", name, f"({id})")
         case {"instruction": "invoke", "effect": effect, "request": request}:
             yield from ("invoke", effect, json_line(request))
         case {"instruction": "emit" | "publish" as verb, "type": name, "payload": payload}:

@@ -6,12 +6,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from looms.commands.flow import Flow
-from looms.commands.moments import age, length
+from looms.commands.parked_view import waiting
 from looms.commands.plain import plain
 from looms.commands.record_view import record_row
+from looms.commands.steps_view import steps_view
 from looms.commands.styles import ASKED, QUIET, STATUS, title
 from looms.commands.texts import json_block, json_line, word
+from looms.reducers.calls import CALL
 from looms.reducers.views import EffectState, RunState, ThreadState, WaitState
+from looms.workflows.journal import Journal
 
 NO_APP = "without --app it cannot be folded"
 
@@ -26,7 +29,8 @@ def run_view(run: RunState, now: int, width: int, *, note: str = "", lacking: st
         note: more for the first line.
         lacking: why there are states that cannot be folded.
     """
-    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *states(run, width, lacking))
+    whole = states(run, now, width, lacking)
+    return Group(heading(run, note), tree(run, now), *_ends(run), *_mailbox(run, now), *whole)
 
 
 def heading(run: RunState, note: str = "") -> Text:
@@ -65,19 +69,14 @@ def _thread(thread: ThreadState) -> Text:
 
 
 def _wait(wait: WaitState, now: int) -> Text:
-    parts = [Text("waits for" if wait.types else "sleeps", ASKED)]
-    if wait.types:
-        parts.append(word(" or ".join(wait.types)))
-    if wait.match:
-        parts += [Text("where"), json_line(plain(wait.match))]
-    if wait.due is not None:
-        parts.append(Text(f"for {length(wait.due - now)} more" if wait.due > now else f"due {age(wait.due, now)}"))
     named = word(wait.id) if wait.group is None else word(f"{wait.id}, one of {wait.group}")
-    return Text(" ").join([*parts, Text.assemble("(", named, ")", style=QUIET)])
+    return Text(" ").join([waiting(wait, now), Text.assemble("(", named, ")", style=QUIET)])
 
 
 def _effect(effect: EffectState) -> Text:
     verb = "holds back" if effect.held else "runs"
+    if effect.effect == CALL.name and effect.step is not None:
+        return Text(" ").join([Text(verb, ASKED), Text("step"), word(effect.step), word(f"({effect.id})", QUIET)])
     request = json_line(plain(effect.request))
     return Text(" ").join([Text(verb, ASKED), word(effect.effect), request, word(f"({effect.id})", QUIET)])
 
@@ -97,9 +96,12 @@ def _mailbox(run: RunState, now: int) -> Iterator[RenderableType]:
         yield from (record_row(record, now) for record in run.mailbox)
 
 
-def states(run: RunState, width: int, lacking: str = NO_APP) -> Iterator[RenderableType]:
-    """The whole states of the threads that are alive."""
+def states(run: RunState, now: int, width: int, lacking: str = NO_APP) -> Iterator[RenderableType]:
+    """The whole states of the threads that are alive; of workflows, their steps."""
     for thread in run.threads.values():
+        if isinstance(thread.state, Journal):
+            yield from steps_view(run, thread, thread.state, now)
+            continue
         yield title("state" if thread.id == "root" else f"state of {word(thread.id)}")
         if thread.state is None:
             yield _inside(Text(f"not known here: no snapshot holds it, and {lacking}", QUIET))

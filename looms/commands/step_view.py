@@ -26,7 +26,7 @@ def event_view(replay: Replay, now: int, width: int, *, whole: bool = False) -> 
     seq, at = Text(f"{replay.seq}", "bold"), Text(age(record.at, now), QUIET)
     payload = [json_line(plain(record.payload))] if record.payload else []
     if whole:
-        shown = list(states(replay.after, width))
+        shown = list(states(replay.after, record.at, width))
     else:
         began = title(f"what {replay.seq} changed" if replay.before else "where it began")
         shown = [began, differing(replay.before, replay.after, width)]
