@@ -1,13 +1,15 @@
-"""Tells the scenario, and dies at a commit; run as `python -m tests.crash.dying LOOP`.
+"""Tells a scenario, and dies at a commit; run as `python -m tests.crash.dying LOOP SCENARIO`, which is a module.
 
 Reads lines of JSON: the store, the ledger, which commit of this process it is, and whether it dies just before it is
 made or just after. For each, prints a line when it is over: the exit code, and how many commits there were. The
 imports are done once: each story is told by a child that is forked before any event loop and any store.
 """
 
+import importlib
 import os
 import random
 import sys
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -19,7 +21,6 @@ import looms.runtime
 from looms.actors import committer
 from looms.snapshots.batch import Batch
 from looms.snapshots.store import Store
-from tests.crash.scenario import tell
 from tests.crash.works import LEDGER
 
 DEATH = 9
@@ -49,7 +50,7 @@ class Mortal(Store):
         return number
 
 
-def live(order: Order, loop: str) -> None:
+def live(order: Order, loop: str, tell: Callable[[Path], Awaitable[None]]) -> None:
     """Tell the story as far as one gets."""
     os.environ[LEDGER] = order.ledger
     Mortal.order = order
@@ -59,13 +60,14 @@ def live(order: Order, loop: str) -> None:
     anyio.run(partial(tell, Path(order.store)), backend=loop)
 
 
-def main(loop: str) -> None:
+def main(loop: str, scenario: str) -> None:
+    tell = importlib.import_module(scenario).tell
     for line in sys.stdin.buffer:
         order = msgspec.json.decode(line, type=Order)
         reads, writes = os.pipe()
         child = os.fork()
         if child == 0:
-            live(order, loop)
+            live(order, loop, tell)
             os.write(writes, str(Mortal.commits).encode())
             return
         os.close(writes)
@@ -76,4 +78,4 @@ def main(loop: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -62,8 +62,8 @@ class Stories:
 
 
 @contextmanager
-def stories(loop: str, folder: Path) -> Iterator[Stories]:
-    command = [sys.executable, "-m", "tests.crash.dying", loop]
+def stories(loop: str, folder: Path, scenario: str = "tests.crash.scenario") -> Iterator[Stories]:
+    command = [sys.executable, "-m", "tests.crash.dying", loop, scenario]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd=ROOT_FOLDER) as process:
         try:
