@@ -1,6 +1,7 @@
 """One attempt of an effect: its handler is run, within its time, and what came of it is said."""
 
 import math
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -43,36 +44,53 @@ async def attempt(
         threads: the threads for handlers that are not async.
         watchdog: is told of each step of one that is.
     """
-    out_of_time = False
-    scope = anyio.CancelScope()
-
-    async def watch() -> None:
-        nonlocal out_of_time
-        if handler.timeout is not None:
-            await clock.sleep_until(after(clock, handler.timeout))
-            out_of_time = True
-            scope.cancel()
-
     answer: Any = None
     failure: BaseException | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch)
-        with scope:
-            try:
-                answer = await handler.call(ctx, threads, watchdog)
-            except BaseException as error:  # whatever a handler raises is its failure, and is recorded as such
-                if _concerns_the_host(error):
-                    raise
-                failure = error
-        tasks.cancel_scope.cancel()
-    if out_of_time and (failure is not None or scope.cancelled_caught):
-        return Failed("TimeoutError", f"the attempt took longer than {handler.timeout} s")
+
+    async def call() -> None:
+        nonlocal answer, failure
+        try:
+            answer = await handler.call(ctx, threads, watchdog)
+        except BaseException as error:  # whatever a handler raises is its failure, and is recorded as such
+            if _concerns_the_host(error):
+                raise
+            failure = error
+
+    if handler.timeout is None:
+        await call()
+    else:
+        late, stopped = await _within(handler.timeout, clock, call)
+        if late and (stopped or failure is not None):
+            return Failed("TimeoutError", f"the attempt took longer than {handler.timeout} s")
     if failure is not None:
         return Failed(type(failure).__name__, message_of(failure))
     try:
         return Answered(handler.letters(answer, code))
     except Unrecordable as error:
         return Failed(error.error, str(error), for_good=True)
+
+
+async def _within(seconds: float, clock: Clock, call: Callable[[], Awaitable[None]]) -> tuple[bool, bool]:
+    """Await something for at most so long.
+
+    Returns:
+        Whether the time was over before it was, and whether it was stopped in the midst.
+    """
+    late = False
+    scope = anyio.CancelScope()
+
+    async def watch() -> None:
+        nonlocal late
+        await clock.sleep_until(after(clock, seconds))
+        late = True
+        scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        with scope:
+            await call()
+        tasks.cancel_scope.cancel()
+    return late, scope.cancelled_caught
 
 
 def _concerns_the_host(error: BaseException) -> bool:

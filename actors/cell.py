@@ -114,6 +114,11 @@ class Cell:
             return str(self.problem)
         return self.head.error if self.head.status == "suspended" else None
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing goes on in it: its run is over, or suspended."""
+        return self.run.end is not None or self.suspended is not None
+
 
 def load_cell(reading: Reading, head: Head, code: Registry, *, again: bool = False) -> Cell:
     """Bring a cell back from the store.

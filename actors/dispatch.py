@@ -331,6 +331,7 @@ class Dispatcher:
 
     async def _bring(self, pursued: Pursued, item: Item) -> None:
         """Bring an outcome to the run; it is committed when this returns."""
+        pursued.scope = None  # what ends the effect now is its outcome, and there is nothing left to cancel
         await self._insist(lambda call: self._post(pursued.run_id, Posted(item, call, pursued.number)))
         self._pursued.pop((pursued.number, pursued.key), None)
 

@@ -193,6 +193,12 @@ class Group:
         """The runs that took a turn."""
         return [before.cell.head.run_id for before in self.touched.values()]
 
+    @property
+    def at_rest(self) -> list[str]:
+        """The runs that are over, suspended or gone after it."""
+        cells = [before.cell for before in self.touched.values()]
+        return [*(cell.head.run_id for cell in cells if cell.at_rest), *self.removed]
+
     def look(self, cell: Cell) -> None:
         """Note that a cell takes what is in its durable inbox."""
         cell.unread = False

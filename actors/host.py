@@ -285,6 +285,8 @@ class Host:
             self.timers.set(group.first_due)
         self.cells.trim()
         self.followers.tell([*group.run_ids, *group.removed])
+        if self.followers.rest_awaited:
+            self.followers.tell_rest(group.at_rest)
 
     def _failed(self, group: Group, error: Exception, refused: Job | None) -> None:
         """A group was taken back: whoever waits for its cells looks again, and what is in an inbox is tried later."""
@@ -295,6 +297,7 @@ class Host:
             if not isinstance(error, StoreFormatError):
                 self._wake_later(refused.run_id)
         self.followers.tell(group.run_ids)
+        self.followers.tell_rest(group.run_ids)
 
     def _wake_later(self, run_id: str) -> None:
         async def later() -> None:

@@ -13,7 +13,8 @@ from looms.reducers.errors import RunSuspended
 from looms.reducers.events import Event
 from looms.reducers.givens import refused
 from looms.reducers.moments import is_seconds
-from looms.reducers.views import RunState, apart
+from looms.reducers.registry import Registry
+from looms.reducers.views import RunState, apart, output_apart
 from looms.run_reading import RunReading
 from looms.source import ServedSource
 
@@ -77,13 +78,13 @@ class Run(RunReading[S], Generic[S, O]):
             refused("timeout", timeout, "seconds, 0 to look only, or None to wait for ever")
         with anyio.move_on_after(timeout) if timeout else anyio.CancelScope():
             while True:
-                more = self._served.next_commit(self.id)
+                rest = self._served.host.followers.rest_of(self.id)
                 cell = await self._settled()
-                if cell.run.end is not None or cell.suspended is not None:
-                    return _output(await self.inspect())  # type: ignore[no-any-return]
+                if cell.at_rest:
+                    return _output(cell, self._served.host.code)  # type: ignore[no-any-return]
                 if timeout is not None and timeout <= 0:
                     break
-                await more.wait()
+                await rest.wait()
         raise TimeoutError(f"run {self.id} is not over after {timeout} s")
 
     async def inspect(self) -> RunState:
@@ -201,14 +202,18 @@ class Run(RunReading[S], Generic[S, O]):
         return Service(self._served.host)
 
 
-def _output(ended: RunState) -> Any:
-    """What a run completed with, or the error that says how else it ended."""
-    if ended.status == "completed":
-        return ended.output
-    reason = ended.error or ""
-    said = f"run {ended.run_id} {{}}{': ' + reason if reason else ''}"
-    if ended.status == "failed":
-        raise RunFailed(said.format("failed"), reason=reason)
-    if ended.status == "cancelled":
-        raise RunCancelled(said.format("was cancelled"), reason=reason)
-    raise RunSuspended(said.format("is suspended"))
+def _output(cell: Cell, code: Registry) -> Any:
+    """What a run that is at rest completed with, or the error that says how else it ended."""
+    end = cell.run.end
+    if end is None:
+        reason = cell.suspended
+    elif end.status == "completed":
+        return output_apart(cell.run, code)
+    else:
+        reason = end.error
+    said = f"run {cell.head.run_id} {{}}{': ' + reason if reason else ''}"
+    if end is None:
+        raise RunSuspended(said.format("is suspended"))
+    if end.status == "failed":
+        raise RunFailed(said.format("failed"), reason=reason or "")
+    raise RunCancelled(said.format("was cancelled"), reason=reason or "")

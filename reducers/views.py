@@ -133,7 +133,6 @@ def apart(run: FoldedRun, suspended: str | None, code: Registry) -> RunState:
     """
     shared = view(run, suspended)
     threads = {id: replace(thread, state=_state_apart(thread, code)) for id, thread in shared.threads.items()}
-    root = code.definitions.get(run.definition)
     return replace(
         shared,
         state=threads[ROOT].state,
@@ -143,8 +142,14 @@ def apart(run: FoldedRun, suspended: str | None, code: Registry) -> RunState:
         mailbox=tuple(
             record(unpack_entry(run.mailbox[seq].pack(), code), *run.whose(seq)) for seq in sorted(run.mailbox)
         ),
-        output=(_ANY if root is None else root.outputs).apart(shared.output),
+        output=output_apart(run, code),
     )
+
+
+def output_apart(run: FoldedRun, code: Registry) -> Any:
+    """What a run completed with, the caller's own; None where it did not."""
+    root = code.definitions.get(run.definition)
+    return None if run.end is None else (_ANY if root is None else root.outputs).apart(run.end.output)
 
 
 def _state_apart(thread: ThreadState, code: Registry) -> Any:

@@ -13,7 +13,27 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from looms import Commit, InvalidInput, Reader, Record, Run, RunCancelled, RunFailed, RunSuspended, Runtime, UnknownRun
+from looms import (
+    Commit,
+    InvalidInput,
+    LoomsError,
+    Module,
+    Reader,
+    Record,
+    Reduced,
+    Run,
+    RunCancelled,
+    RunFailed,
+    RunSuspended,
+    Runtime,
+    Started,
+    State,
+    TimedOut,
+    UnknownRun,
+    sleep,
+    step,
+)
+from looms.actors.followers import Followers, NextCommit
 from looms.snapshots.view import View
 from looms.testing import TestClock, runtime
 from tests.actors.scripts import Do, Told, play, player
@@ -264,6 +284,74 @@ async def test_a_result_says_how_else_a_run_ended() -> None:
         with pytest.raises(RunCancelled, match="the customer left") as left:
             await cancelled.result(timeout=0)
         assert left.value.reason == "the customer left"
+
+
+late = Module("late")
+
+
+@late.reducer("late", state=State)
+def raises_when_it_is_time(state: State, event: Started[None] | TimedOut) -> Reduced[State]:
+    if isinstance(event, TimedOut):
+        raise RuntimeError("no time")
+    return step(state, sleep(10))
+
+
+async def test_whoever_waits_for_a_result_hears_of_every_way_in_which_a_run_comes_to_rest() -> None:
+    heard: dict[str, str] = {}
+
+    async def wait_for(run: Run[Any, Any], so: str) -> None:
+        try:
+            await run.result(timeout=SOON)
+        except (LoomsError, TimeoutError) as error:
+            heard[so] = type(error).__name__
+
+    async with anyio.create_task_group() as tasks, runtime([play, late]) as rt:
+        runs: dict[str, Run[Any, Any]] = {}
+        for so in ("failed", "cancelled", "deleted", "closed"):
+            runs[so] = await rt.start(player, Do())
+        runs["suspended"] = await rt.start(raises_when_it_is_time)
+        for so, run in runs.items():
+            tasks.start_soon(wait_for, run, so)
+        await anyio.wait_all_tasks_blocked()
+        await runs["failed"].signal(Told(Do()))
+        await anyio.wait_all_tasks_blocked()
+        assert heard == {}
+        await runs["failed"].signal(Told(Do(ends="fail")))
+        await runs["cancelled"].cancel("the customer left")
+        await runs["deleted"].delete(force=True)
+        await rt.clock.advance(10)
+        await anyio.wait_all_tasks_blocked()
+        assert "closed" not in heard
+    assert heard == {
+        "failed": "RunFailed",
+        "cancelled": "RunCancelled",
+        "deleted": "UnknownRun",
+        "suspended": "RunSuspended",
+        "closed": "RuntimeClosed",
+    }
+
+
+async def test_a_commit_wakes_whoever_waits_for_its_run_and_only_the_last_one_whoever_waits_for_its_rest() -> None:
+    followers = Followers()
+    commit, rest = followers.next_of("a"), followers.rest_of("a")
+    woken: list[str] = []
+
+    async def wait_for(what: NextCommit, name: str) -> None:
+        await what.wait()
+        woken.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait_for, commit, "commit")
+        tasks.start_soon(wait_for, rest, "rest")
+        await anyio.wait_all_tasks_blocked()
+        followers.tell(["a"])
+        await anyio.wait_all_tasks_blocked()
+        assert woken == ["commit"]
+        followers.tell_rest(["b"])
+        await anyio.wait_all_tasks_blocked()
+        assert woken == ["commit"]
+        followers.tell_rest(["a"])
+    assert woken == ["commit", "rest"]
 
 
 # Without looking
