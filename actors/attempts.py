@@ -8,6 +8,7 @@ import anyio
 import msgspec
 
 from looms.actors.clock import Clock, after
+from looms.actors.escaped import Escaped
 from looms.actors.handlers import Handler, Unrecordable
 from looms.actors.threads import Threads
 from looms.actors.watchdog import Watchdog
@@ -51,6 +52,8 @@ async def attempt(
         nonlocal answer, failure
         try:
             answer = await handler.call(ctx, threads, watchdog)
+        except Escaped as escaped:
+            failure = escaped.error
         except BaseException as error:  # whatever a handler raises is its failure, and is recorded as such
             if _concerns_the_host(error):
                 raise
@@ -94,7 +97,10 @@ async def _within(seconds: float, clock: Clock, call: Callable[[], Awaitable[Non
 
 
 def _concerns_the_host(error: BaseException) -> bool:
-    """Whether the task itself is to end; a cancellation that nobody asked for is the handler's own affair."""
+    """Whether the task itself is to end; a cancellation that nobody asked for is the handler's own affair.
+
+    A `KeyboardInterrupt` on the event loop may be a Ctrl-C that came while the handler ran: nothing tells.
+    """
     if isinstance(error, anyio.get_cancelled_exc_class()):
         return anyio.current_effective_deadline() == -math.inf
     return isinstance(error, KeyboardInterrupt | GeneratorExit)

@@ -1,7 +1,7 @@
 """Handlers: what an attempt of an effect calls, whether a module declares it or the thread that asks has it."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -118,6 +118,10 @@ async def _called(
 ) -> Any:
     """Call a function, on the loop or in a thread; what it answers with to be awaited is awaited on the loop."""
     answer = function() if is_async else await threads.call(function)
-    if inspect.iscoroutine(answer):
-        return await watchdog.steps(answer, handling)
-    return await answer if inspect.isawaitable(answer) else answer
+    if not inspect.isawaitable(answer):
+        return answer
+    return await watchdog.steps(answer if inspect.iscoroutine(answer) else _awaited(answer), handling)
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from looms.actors.escaped import Escaped
 from looms.actors.on_loop import caller
 
 
@@ -33,6 +34,10 @@ class Threads:
         """What a function returns in a thread. When this is cancelled the function goes on, as an abandoned one.
 
         One that had not begun by then never does: it is no abandoned one, for nobody would be told of its end.
+
+        Raises:
+            Escaped: it raised KeyboardInterrupt or GeneratorExit. A Ctrl-C is the main thread's, so this is none.
+            BaseException: what else it raised.
         """
         given_up = begun = finished = False
         deciding = threading.Lock()
@@ -55,6 +60,8 @@ class Threads:
                 return (
                     function(*args),
                 )  # wrapped, for trio takes exception to a function that answers with a coroutine
+            except (KeyboardInterrupt, GeneratorExit) as error:
+                raise Escaped(error) from error
             finally:
                 with suppress(RuntimeError):  # the event loop is over: nobody keeps count any more
                     on_loop(finish)

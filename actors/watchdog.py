@@ -25,6 +25,7 @@ import msgspec
 
 from looms.actors import logs, stacks
 from looms.actors.calls import Call
+from looms.actors.escaped import Escaped
 from looms.snapshots import stuck
 from looms.snapshots.stuck import Stuck
 
@@ -134,7 +135,11 @@ class Watchdog:
 
     @coroutine
     def steps(self, function: Coroutine[Any, Any, T], what: object) -> Generator[Any, Any, T]:
-        """Await a coroutine, and note each of its steps."""
+        """Await a coroutine, and note each of its steps.
+
+        Raises:
+            Escaped: it raised GeneratorExit by itself, not because it was closed.
+        """
         step, value = function.send, None
         while True:
             try:
@@ -142,6 +147,10 @@ class Watchdog:
                     waits_for = step(value)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
+            except GeneratorExit as error:
+                if isinstance(value, GeneratorExit):
+                    raise
+                raise Escaped(error) from error
             try:
                 value = yield waits_for
                 step = function.send

@@ -74,6 +74,7 @@ ERRORS: dict[str, tuple[BaseException, str, str]] = {
     "orders to a terminal": (ValueError("\x1b[31mred\x00\u202e"), "ValueError", "\\x1b[31mred\\x00\\u202e"),
     "several lines": (ValueError("one\n\ttwo ☃"), "ValueError", "one\n\ttwo ☃"),
     "one that ends a program": (SystemExit(3), "SystemExit", "3"),
+    "one that closes a coroutine": (GeneratorExit("closed"), "GeneratorExit", "closed"),
     "one under no roof": (Fundamental("deep"), "Fundamental", "deep"),
 }
 
@@ -89,6 +90,21 @@ async def test_whatever_a_handler_raises_is_told_to_its_run(what: str, make: Any
 async def test_a_plain_handler_may_raise_what_ends_an_iteration() -> None:
     failed = await failure(raising_plainly(StopIteration("no more")))
     assert "StopIteration" in f"{failed.error}: {failed.message}"
+
+
+async def test_a_thread_has_no_ctrl_c_so_a_plain_handler_may_raise_what_one_is() -> None:
+    assert (await failure(raising_plainly(KeyboardInterrupt("stop")))).error == "KeyboardInterrupt"
+
+
+async def test_an_awaitable_of_its_own_kind_may_raise_what_closes_a_coroutine() -> None:
+    class Closing:
+        def __await__(self) -> Any:
+            raise GeneratorExit("closed")
+
+    def handler(request: Errand) -> Any:
+        return Closing()
+
+    assert (await failure(handler)).error == "GeneratorExit"
 
 
 async def test_a_long_message_is_shortened() -> None:
