@@ -9,10 +9,12 @@ Each target runs in a process of its own, since a finding ends it. What was inte
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from tests.fuzz.entry_points import ALL, BY_NAME
 from tests.fuzz.harness import Finding, say, tried
 
 ROOT = Path(__file__).parents[2]
+STOPPED = 130  # the exit code, as of a program that a Ctrl-C ends
+LEAST = 1  # second of fuzzing
 SPARE = 60  # seconds that a process may take beside its fuzzing
 
 
@@ -38,13 +42,50 @@ def main() -> int:
             asked.error("--input needs --target")
         return once(given.target, given.input)
     targets = [given.target] if given.target else [entry.name for entry in ALL]
-    findings = 0
+    random.shuffle(targets)  # where the time is short, other ones are not reached each time
+    fuzzing = Fuzzing(targets, given.seconds, given.json)
     with tempfile.TemporaryDirectory() as scratch:
-        for name in targets:
-            found = fuzzed(name, given.seconds / len(targets), given.corpus or Path(scratch))
-            findings += found["finding"] is not None
-            say(json.dumps(found) if given.json else told(found))
-    return int(findings > 0)
+        try:
+            fuzzing.run(given.corpus or Path(scratch))
+        except KeyboardInterrupt:
+            fuzzing.tell_the_rest()
+            return 1 if fuzzing.findings else STOPPED
+    fuzzing.tell_the_rest()
+    return int(fuzzing.findings > 0)
+
+
+class Fuzzing:
+    """Targets that are fuzzed one after the other, all within a time."""
+
+    def __init__(self, targets: list[str], seconds: float, as_json: bool) -> None:
+        self.findings = 0
+        self._left = list(targets)
+        self._of = len(targets)
+        self._until = time.monotonic() + seconds
+        self._json = as_json
+        self._starting = 0.0  # seconds that a process took before and after its fuzzing, at most
+
+    def run(self, corpus: Path) -> None:
+        """Fuzz one target after the other, until there is no time for another one."""
+        while self._left:
+            began = time.monotonic()
+            left = self._until - began
+            if left < self._starting + LEAST and len(self._left) < self._of:
+                return
+            seconds = max(LEAST, round(left / len(self._left) - self._starting))
+            found = fuzzed(self._left[0], seconds, corpus)
+            self._left.pop(0)
+            self._starting = max(self._starting, time.monotonic() - began - seconds)
+            self.findings += found["finding"] is not None
+            done = self._of - len(self._left)
+            say(json.dumps(found) if self._json else f"{done:>2} of {self._of}  {told(found)}")
+
+    def tell_the_rest(self) -> None:
+        """Say what was not reached."""
+        if self._left:
+            names = sorted(self._left)
+            message = f"not reached: {len(names)} of {self._of}: {', '.join(names)}; give more --seconds"
+            say(json.dumps({"not_reached": names}) if self._json else message)
 
 
 def once(name: str, file: Path) -> int:
@@ -59,7 +100,7 @@ def once(name: str, file: Path) -> int:
     return 0
 
 
-def fuzzed(name: str, seconds: float, corpus: Path) -> dict[str, Any]:
+def fuzzed(name: str, seconds: int, corpus: Path) -> dict[str, Any]:
     """Fuzz a target for so long, and return what came of it."""
     seeds = corpus / name.replace(" ", "-")
     seeds.mkdir(parents=True, exist_ok=True)
@@ -67,7 +108,7 @@ def fuzzed(name: str, seconds: float, corpus: Path) -> dict[str, Any]:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "tests.fuzz.led", name, str(seeds)),
-            *(f"-max_total_time={max(1, round(seconds))}", "-timeout=20", "-rss_limit_mb=4096", "-max_len=200000"),
+            *(f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=4096", "-max_len=200000"),
             *(f"-artifact_prefix={artifacts}/", "-print_final_stats=1", "-reload=0"),
         ],
         capture_output=True,

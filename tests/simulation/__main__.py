@@ -19,7 +19,7 @@ from tests.simulation.running import Workers
 from tests.simulation.worker import Task
 
 FAILED = 1
-WRONG = 2
+STOPPED = 130  # as of a program that a Ctrl-C ends
 
 
 class Totals(msgspec.Struct):
@@ -57,7 +57,7 @@ def run(
     go_on: Annotated[bool, typer.Option("--go-on", help="Do not stop at the first failure.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Verdicts as lines of JSON.")] = False,
 ) -> None:
-    """Simulate runtimes under fire, a story for each seed; exit code 1 where a promise broke."""
+    """Simulate runtimes under fire, a story for each seed; exit code 1: a promise broke; 130: it was stopped."""
     console, totals = Console(stderr=True), Totals()
     first, last = _range(seed, seeds)
     began = time.monotonic()
@@ -70,8 +70,9 @@ def run(
                 return
             yield Task(n, keep)
 
+    stopped = True
     with (
-        suppress(KeyboardInterrupt),  # told to stop: what was found so far is told below
+        suppress(KeyboardInterrupt),  # what was found so far is told below
         Workers(min(workers, 1 if seed is not None else workers), mutation) as processes,
         Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console,
@@ -86,11 +87,15 @@ def run(
             elif verdict.broken:
                 console.print(told(verdict), markup=False, highlight=False, soft_wrap=True)
             progress.update(task, completed=totals.seeds, description=str(totals))
+        stopped = False
     if json:
         sys.stdout.write(msgspec.json.encode(totals).decode() + "\n")
     else:
         console.print(str(totals), highlight=False)
-    raise typer.Exit(FAILED if totals.failures else 0)
+    early = stopped and (last is not None or seconds is not None)  # without an end it runs until it is told to stop
+    if early:
+        console.print("stopped before the end", highlight=False)
+    raise typer.Exit(FAILED if totals.failures else STOPPED if early else 0)
 
 
 def told(verdict: Verdict) -> str:

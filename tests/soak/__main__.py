@@ -31,6 +31,7 @@ from tests.soak.traffic import Traffic
 ARENAS = "MALLOC_ARENA_MAX"
 HOURS = 1.0  # of traffic
 SAMPLES = 240
+STOPPED = 130  # the exit code, as of a program that a Ctrl-C ends
 RETAINED = 300  # seconds of the clock that a run is kept which is over
 
 
@@ -106,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(stderr=True)
     folder = Path(tempfile.mkdtemp(prefix="looms-soak-", dir=asked.folder))
     tracemalloc.start(1)
+    began = time.monotonic()
     try:
         with console.status("soaking") as status:
 
@@ -113,6 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 status.update(f"soaking: {done:.0%}, {samples.values['memory (anonymous)'][-1] / 2**20:.0f} MB")
 
             soaked_ = anyio.run(soak, folder, seconds, at)
+    except KeyboardInterrupt:
+        console.print(f"stopped after {time.monotonic() - began:.0f} of {seconds:.0f} s: nothing can be said yet")
+        return STOPPED
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if asked.json:
