@@ -18,7 +18,7 @@ from looms.actors.asides import Asides
 from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted, load_cell
 from looms.actors.cells import Cells
-from looms.actors.clock import Clock, after
+from looms.actors.clock import CheckedClock, Clock, SystemClock, after
 from looms.actors.committer import Committer
 from looms.actors.dispatch import Dispatcher, interrupted
 from looms.actors.errors import RuntimeClosed, WrongThread
@@ -78,7 +78,8 @@ class Host:
     ) -> None:
         self.store = store
         self.code = code
-        self.clock = clock
+        self.clock = clock if isinstance(clock, SystemClock) else CheckedClock(clock)
+        self.clock.now()  # a clock that gives no time is refused before anything is begun
         self.options = options
         self.followers = Followers()
         self.inflow = Inflow()

@@ -7,7 +7,7 @@ import anyio
 
 from looms.actors.host import Host
 from looms.reducers.givens import refused, whole
-from looms.reducers.moments import is_seconds
+from looms.reducers.moments import LAST, is_seconds
 from looms.testing.settling import settle
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -33,7 +33,8 @@ class TestClock:
 
     async def sleep_until(self, at: int) -> None:
         """Return when the test has moved the clock to ``at``."""
-        if isinstance(at, bool) or not isinstance(at, int | float):
+        given: object = at
+        if not is_seconds(given):
             refused("at", at, "milliseconds since 1970")
         while at > self._now:
             due = anyio.Event()
@@ -55,6 +56,8 @@ class TestClock:
         if not is_seconds(seconds) or seconds < 0:
             raise ValueError(f"advance({seconds!r}): give a number of seconds from 0; time does not go back")
         target = self._now + math.ceil(round(seconds * 1000, 6))
+        if target > LAST:
+            raise ValueError(f"advance({seconds!r}) leads beyond the year 9999, where no moment is")
         await self._settled()
         while (due := min(self._sleepers.values(), default=target)) <= target and self._sleepers:
             self._now = max(self._now, due)
