@@ -31,6 +31,7 @@ from looms.reducers.lifecycle import RUNTIME_EVENTS, STARTED
 from looms.reducers.matching import digest
 from looms.reducers.moments import LAST
 from looms.reducers.portable import EffectLine, RunLine
+from looms.reducers.possible import Possible
 from looms.reducers.registry import Registry
 from looms.reducers.sizes import LARGEST, too_large
 
@@ -83,6 +84,7 @@ class Rebuilt:
         self.over: set[tuple[int, int]] = set()
         self.graces: set[int] = set()
         self._first_at: int | None = None
+        self._possible = Possible()
 
     @property
     def blind(self) -> bool:
@@ -153,9 +155,12 @@ class Rebuilt:
             raise DoesNotFit(problem)
         if entry.seq == 1:
             self._first_at = entry.row.at
-        begins = entry.row.type == STARTED.name and entry.more.thread == ROOT
+        begins = entry.row.type == STARTED.name and entry.row.origin == "start" and entry.more.thread == ROOT
         if begins != (entry.seq == 1) or (begins and entry.more.kind != run.definition):
             raise DoesNotFit(f"a run begins with the {STARTED.name} of its root, a {run.definition}, and has one of it")
+        problem = self._possible.problem(run, entry)
+        if problem:
+            raise DoesNotFit(problem)
         self._fold(entry)
         if entry.seq % _CLEAR == 0:
             run.journal.clear()

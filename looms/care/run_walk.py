@@ -18,6 +18,7 @@ from looms.reducers.entries import Entry, unpack_entry
 from looms.reducers.errors import ReducerError
 from looms.reducers.fold import fold
 from looms.reducers.folded import FoldedRun
+from looms.reducers.possible import Possible
 from looms.reducers.rebuilding import DoesNotFit, check_runtime_event
 from looms.reducers.registry import Registry
 from looms.snapshots import heads, history, log, rebuilding, walks
@@ -71,6 +72,7 @@ class RunWalk:
         self.seq = 0
         self.first_at: int | None = None
         self.last_at: int | None = None
+        self._possible = Possible()
         self.whole = True  # every record so far could be read
         self._resume: int | None = None
         self._shaped = False
@@ -159,6 +161,8 @@ class RunWalk:
         if self.seq == 1:
             self.first_at = entry.row.at
         what = misplaced(entry, self.last_at)
+        if what is None and self.run is not None:
+            what = self._possible.problem(self.run, entry)
         if what is not None:
             where = walks.position(view, head, self.seq)
             self.wrong(LOG, b"" if where is None else u64(where), f"record {self.seq}: {what}", seq=self.seq)

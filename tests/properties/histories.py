@@ -262,7 +262,7 @@ def item(move: Move, run: FoldedRun) -> Item:
             letters = tuple(letter(event) for event in events)
             if to_caller:
                 return Delivery(letters, key=key, to_caller=True)
-            return Delivery(letters, "run", key=key, sender=("r9", 7), sender_thread="root")
+            return Delivery(letters, "run", sender=("r9", 7), sender_thread="root")
         case Fire(wait=number):
             return TimerFired(_pick([w.key for w in run.waits.by_key.values() if w.due is not None], number))
         case Answer(effect=number, events=events, final=final, again=again):
