@@ -9,7 +9,8 @@ from typing import IO, Any, TypeAlias
 import msgspec
 
 from looms.actors.import_checks import check_kept, check_publication
-from looms.reducers.exact_json import from_json, parts
+from looms.reducers.exact_json import from_json, member_twice, parts
+from looms.reducers.messages import shown
 from looms.reducers.portable import (
     FORMAT,
     EffectLine,
@@ -29,6 +30,12 @@ from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.formats import library
 
 LONGEST = 1 << 27  # bytes of a line: no record is larger (`reducers.sizes`), and it is in memory several times over
+
+_ALTERED = {
+    b"\xef\xbb\xbf": "begins with a byte order mark, as an export does not",
+    b"\xff\xfe": "is UTF-16, and an export is UTF-8",
+    b"\xfe\xff": "is UTF-16, and an export is UTF-8",
+}
 
 Line: TypeAlias = Header | RunLine | EffectLine | MessageLine | Incomplete | KeptLine | PublicationLine | End
 _lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
@@ -139,6 +146,11 @@ class Lines:
             raise self.wrong("the file ends here, without its last line: it was cut, or is still being written")
         if len(text) > LONGEST:
             raise self.wrong(f"it is longer than {LONGEST:,} bytes, which no line of an export is")
+        altered = next((how for mark, how in _ALTERED.items() if text.startswith(mark)), None)
+        if altered is None and text.endswith(b"\r\n"):
+            altered = "ends in CR LF, as an export's lines do not"
+        if altered is not None:
+            raise self.wrong(f"it {altered}: some program has changed the file; import it as it was exported")
         if parts(text) > PARTS:
             raise self.wrong(f"it holds more than {PARTS:,} lists and objects, which no line of an export does")
         try:
@@ -229,6 +241,9 @@ def _read(text: bytes) -> Any:
     fields = msgspec.json.decode(text)
     if not isinstance(fields, dict):
         raise DoesNotFit("it is no JSON object")
+    twice = member_twice(fields, text)
+    if twice is not None:
+        raise DoesNotFit(f"{shown(twice)} stands twice in one object, and only one of them can be meant")
     if fields.get("line") == _RECORD:
         check_depth(fields, text)
         return Record(record_of(fields, text))

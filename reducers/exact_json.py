@@ -14,6 +14,7 @@ Every value is compared, byte by byte, with what it will be read back as; where 
 the last way. So an export cannot lose what nobody thought of.
 """
 
+import json
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -170,3 +171,25 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "$map": _map,
     "$msgpack": _msgpack,
 }
+
+
+def member_twice(value: Any, text: bytes) -> str | None:
+    """A member that an object in a text has twice, of which only one was read; None where there is none.
+
+    Args:
+        value: what was read of the text.
+        text: the text.
+    """
+    if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(value).count(b":"):
+        return None  # each member has a colon, and so many were read
+    twice: list[str] = []
+
+    def pairs(members: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for name, _ in members:
+            if name in seen:
+                twice.append(name)
+            seen.add(name)
+
+    json.loads(text, object_pairs_hook=pairs)
+    return twice[0] if twice else None

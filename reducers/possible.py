@@ -62,24 +62,22 @@ class Possible:
         return (
             _origin(run, entry)
             or _envelope(entry)
-            or self._key(entry)
             or _effect(run, entry)
             or _thread(run, entry)
             or _time(run, entry)
             or _takers(run, entry)
+            or self._key(entry)
         )
 
     def _key(self, entry: Entry) -> str | None:
         """A key stands for what was sent together: nothing but what follows from it comes between."""
         key = entry.more.key
-        if entry.row.origin != "thread" and key != self._latest:
-            self._latest = None
-        if key is None or key == self._latest:
-            return None
-        if key in self._keys:
-            return f"it comes with the idempotency key {key!r}, with which another event came before"
-        self._keys.add(key)
-        self._latest = key
+        if key is not None and key != self._latest:
+            if key in self._keys:
+                return f"it comes with the idempotency key {key!r}, with which another event came before"
+            self._keys.add(key)
+        if key is not None or entry.row.origin != "thread":
+            self._latest = key
         return None
 
 
@@ -139,7 +137,13 @@ def _thread(run: FoldedRun, entry: Entry) -> str | None:
     row, more = entry.row, entry.more
     if row.type in _TOLD_TO_A_THREAD and more.thread is None:
         return f"a {row.type} is told to a thread, and names none"
-    if more.thread is not None and entry.seq > 1 and run.end is None and more.thread not in run.threads:
+    if (
+        more.thread is not None
+        and row.origin != "effect"
+        and row.type not in _TOLD_TO_A_THREAD | {CANCEL_REQUESTED.name}
+    ):
+        return f"a {row.type} of the origin {row.origin!r} is told to no thread, but to whoever takes it"
+    if more.thread is not None and entry.seq > 1 and more.thread not in run.threads:
         return f"it is told to thread {more.thread}, which is not there"
     if row.type == STARTED.name and entry.seq > 1 and more.thread is not None and more.thread in run.threads:
         kind = run.threads[more.thread].kind

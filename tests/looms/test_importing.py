@@ -261,6 +261,19 @@ def spoiled(data: bytes) -> Iterator[tuple[str, bytes, str]]:
     yield "newer", changed(0, format=99), "reads format 2. Import it with that looms or a newer one"
     yield "older", changed(0, format=1), "reads format 2. Export it again with this one"
     yield "no json", with_line(2, b"{nonsense\n"), "line 3: "
+    yield "a byte order mark", b"\xef\xbb\xbf" + data, "line 1: it begins with a byte order mark"
+    yield "utf-16", data.decode().encode("utf-16"), "line 1: it is UTF-16"
+    yield "line ends of Windows", data.replace(b"\n", b"\r\n"), "line 1: it ends in CR LF"
+    yield "one of them", with_line(3, lines[3][:-1] + b"\r\n"), "line 4: it ends in CR LF"
+    for name in ("at", "payload", "seq"):
+        member = json.dumps({name: json.loads(lines[3])[name]}).encode()[1:-1]
+        yield f"{name} twice", with_line(3, lines[3][:-2] + b"," + member + b"}\n"), f"line 4: '{name}' stands twice"
+    yield "twice, in disguise", with_line(3, lines[3][:-2] + b',"a\\u0074":5}\n'), "line 4: "
+    yield (
+        "twice, and a colon in disguise",
+        with_line(3, lines[3][:-2] + b',"$\\u003a":1,"$\\u003a":1}\n'),
+        "line 4: '$:' stands twice",
+    )
     yield "a list", with_line(2, b"[]\n"), "line 3: it is no JSON object"
     yield "unknown line", with_line(2, b'{"line":"other"}\n'), "line 3: "
     yield "no utf-8", with_line(2, b'{"line":"\xff"}\n'), "line 3: "

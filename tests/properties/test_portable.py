@@ -1,5 +1,10 @@
 """A log that was written as lines and read again is the log that it was, and folds to the run that it was."""
 
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
 import msgspec
 from hypothesis import strategies as st
 
@@ -40,6 +45,78 @@ def test_a_log_comes_back_to_the_byte_and_to_the_same_run(examples: int) -> None
         assert not rebuilt.blind
         assert normal(rebuilt.run) | {"mailbox": ()} == normal(was) | {"mailbox": ()}
         assert set(rebuilt.run.mailbox) == set(was.mailbox)
+
+
+def mutations(record: dict[str, Any], keys: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What no run could have written in place of a record: what is wrong with it, and it."""
+    origin, type, seq = record["origin"], record["type"], record["seq"]
+    of_users = not type.startswith("looms.")
+
+    def without(name: str) -> dict[str, Any]:
+        return {key: value for key, value in record.items() if key != name}
+
+    yield "satisfies a wait that never was", {**record, "satisfied": {"root": "no such wait"}}
+    yield "satisfies one of nobody", {**record, "satisfied": {"nobody": "1:0"}}
+    yield "nobody decides", {**record, "decisions": [["nobody", "talk.other", []]]}
+    for wrong in {"start", "signal", "run", "effect", "thread", "timer"} - {origin}:
+        if not (of_users and {origin, wrong} == {"signal", "thread"}) and type != "looms.cancelled":
+            yield f"of the origin {wrong}", {**record, "origin": wrong}
+    for thread, kind, wires in record.get("decisions", ()):
+        yield "another definition decides", {**record, "decisions": [[thread, "talk.another", wires]]}
+        yield "decides twice", {**record, "decisions": [[thread, kind, wires], [thread, kind, []]]}
+    yield "of an effect that never was", {**record, "effect": [seq, 77]}
+    yield "told to nobody", {**record, "thread": "nobody"}
+    if "effect" in record:
+        yield "of no effect", without("effect")
+    if origin != "effect":
+        yield "an outcome of nothing", {**record, "final": True}
+    if origin != "signal" or not of_users:
+        yield "with a key", {**record, "key": "mine"}
+    elif seq > 2:
+        for key in keys[:-1]:
+            yield "with a key that was there", {**record, "key": key}
+    if "sender" in record:
+        yield "of no sender", without("sender")
+    else:
+        yield "of a sender", {**record, "sender": ["r7", 1]}
+    if origin in ("thread", "timer", "effect"):
+        yield "without a cause", without("cause")
+    if type != "looms.cancel_requested":
+        yield "due", {**record, "due": 1}
+    if type not in ("looms.started", "looms.child_completed"):
+        yield "of a definition", {**record, "kind": "talk.talk"}
+    if type == "looms.timed_out":
+        yield "a wait that is not", {**record, "payload": {"wait": "no such wait"}}
+    if type == "looms.taken":
+        yield "taken by nobody", without("satisfied")
+
+
+@effort(60, 2_000)
+def test_a_record_that_no_run_could_have_written_there_is_refused_and_leaves_nothing(examples: int) -> None:
+    tried: Counter[str] = Counter()
+
+    @holds(examples, histories)
+    def law(history: History) -> None:
+        played = Played(history)
+        if not played.play():
+            return
+        rebuilt = Rebuilt(told(played, folded(played.log, new_run(history))))
+        keys: list[str] = []
+        for data in played.log:
+            fields = json.loads(record_line(data))
+            for what, wrong in mutations(fields, keys):
+                text = json.dumps(wrong).encode()
+                try:
+                    rebuilt.record(record_of(wrong, text))
+                except DoesNotFit:
+                    tried[what] += 1
+                    continue
+                raise AssertionError(f"{what}: {wrong}")
+            rebuilt.record(data)
+            if (key := fields.get("key")) is not None and key not in keys:
+                keys.append(key)
+
+    assert len(tried) >= 20, tried
 
 
 @effort(100, 3_000)

@@ -139,6 +139,27 @@ async def test_what_was_taken_elsewhere_goes_on_there(path: Path, clock: TestClo
     assert ran == ["parcel", "bob", "cy", "ann"]
 
 
+@module.workflow("again")
+async def again(ctx: Workflow, left: int) -> int:
+    await ctx.wait(Rang)
+    return ctx.restart(left - 1) if left else ctx.generation
+
+
+async def test_what_began_anew_may_be_taken_elsewhere(path: Path, clock: TestClock, tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    async with runtime([module], path=path, clock=clock) as rt:
+        run = await rt.start(again, 3, run_id="r")
+        for who in ("ann", "bob"):
+            await run.signal(Rang(who=who))
+        await rt.export_runs(file)
+    async with runtime([module], path=tmp_path / "there.looms", clock=clock) as there:
+        await there.import_runs(file)
+        for who in ("cyd", "dan"):
+            await there.run("r").signal(Rang(who=who))
+        assert await there.run("r").result() == 4
+        assert (await there.check()).ok
+
+
 async def test_a_run_that_is_deleted_while_a_step_runs_leaves_nothing(path: Path, clock: TestClock) -> None:
     async with runtime([module], path=path, clock=clock) as rt:
         run = await rt.start(slow, run_id="r")
