@@ -115,7 +115,6 @@ def test_driving_without_a_host_and_without_the_application_says_what_is_missing
     assert "--app" in failed("--store", fresh, "signal", "o1", "shop.noted", code=1)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_a_failure(store: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
