@@ -1,0 +1,24 @@
+"""``looms.replace``, which also takes the parts of a draft."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from looms.stores.stand_ins import is_stand_in
+
+T = TypeVar("T")
+
+
+def replace(struct: T, /, **changes: Any) -> T:
+    """A struct like another one, with other values in some fields.
+
+    Args:
+        struct: the struct; in an updater also a part of its draft. It stays as it is.
+        changes: by field, the new value.
+
+    Raises:
+        TypeError: it is no struct, or has no such field.
+    """
+    if is_stand_in(struct):
+        return struct.__replace__(**changes)  # type: ignore[attr-defined,no-any-return]
+    return msgspec.structs.replace(struct, **changes)  # type: ignore[type-var]

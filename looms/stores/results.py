@@ -1,0 +1,66 @@
+"""What the calls on a store give back."""
+
+from typing import Generic, Literal, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from looms.reducers.state import State
+
+S = TypeVar("S", bound=State)
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """Which state of which store: a store that was deleted and created again has another ``instance_id``.
+
+    Attributes:
+        version: how many updates it has had.
+        instance_id: drawn when it was created (a UUIDv7).
+    """
+
+    version: int
+    instance_id: UUID
+
+
+class StoreSnapshot(msgspec.Struct, Generic[S], frozen=True):
+    """A store as it was read. The state is the caller's own: changing what is in it changes nothing."""
+
+    state: S
+    version: int
+    instance_id: UUID
+
+    @property
+    def revision(self) -> Revision:
+        """Which state of which store this is."""
+        return Revision(self.version, self.instance_id)
+
+
+class Updated(msgspec.Struct, Generic[S], frozen=True):
+    """An update that was made, and what the store holds since."""
+
+    state: S
+    version: int
+    instance_id: UUID
+    updated: Literal[True] = True
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """A deletion that was made, and which state was the last."""
+
+    version: int
+    instance_id: UUID
+    deleted: Literal[True] = True
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """An update or a deletion that was not made, since the store is not what the caller had seen.
+
+    Attributes:
+        expected: what the caller had seen.
+        actual: what is there; None: no such store any more.
+    """
+
+    expected: Revision
+    actual: Revision | None
+    updated: Literal[False] = False
+    deleted: Literal[False] = False

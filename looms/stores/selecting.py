@@ -1,0 +1,44 @@
+"""Selecting: a selector runs on a state that notes what it reads."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from looms.reducers.state import State
+from looms.stores.overlap import Read, fewest_reads
+from looms.stores.purity import check_function, refuse_awaitable, told
+from looms.stores.tracking import Reading, selected
+
+
+class Selected(NamedTuple):
+    """What a selector selected.
+
+    Attributes:
+        value: the value, the caller's own.
+        reads: what it depends on: as long as no write touches one of these, it selects the same.
+    """
+
+    value: Any
+    reads: tuple[Read, ...]
+
+
+def select(selector: Callable[[Any], Any], state: State) -> Selected:
+    """Run a selector on a state.
+
+    Args:
+        selector: a plain function that only looks.
+        state: the state.
+
+    Raises:
+        NotPure: the selector is async or a generator function, returned an awaitable, or changed what it looks at.
+        Exception: what the selector raises.
+    """
+    check_function("selector", selector)
+    reading = Reading(told("selector", selector))
+    try:
+        answer = selector(reading.stand_in(state))
+        if reading.refused is not None:
+            raise reading.refused
+        refuse_awaitable("selector", selector, answer)
+        return Selected(selected(answer), fewest_reads(reading.reads))
+    finally:
+        reading.over = True

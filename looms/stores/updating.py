@@ -1,0 +1,90 @@
+"""Updating: an updater runs on a draft, and what came of it is checked and put as a patch."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from looms.reducers.changes import Path
+from looms.reducers.codec import Unfit
+from looms.reducers.differences import difference
+from looms.reducers.patches import Patch, apply
+from looms.reducers.places import place
+from looms.reducers.state import State
+from looms.stores.drafts import draft_of, drop, finish
+from looms.stores.errors import InvalidState
+from looms.stores.fitting import fitted
+from looms.stores.overlap import Write
+from looms.stores.purity import check_function, refuse_answer, told
+from looms.stores.touched import touched
+
+S = TypeVar("S", bound=State)
+
+
+class Update(msgspec.Struct, Generic[S], frozen=True):
+    """What an updater made of a state.
+
+    Attributes:
+        state: the new state; the old one where nothing came to differ.
+        patch: what makes the one out of the other, plain data for a record; None where nothing came to differ.
+        writes: where it came to differ.
+        written: where the updater put, added or took away something, whether or not it came to differ.
+    """
+
+    state: S
+    patch: Patch | None
+    writes: tuple[Write, ...]
+    written: tuple[Path, ...]
+
+
+def update(updater: Callable[..., Any], state: S, *given: Any, role: str = "updater") -> Update[S]:
+    """Run an updater on a draft of a state.
+
+    Args:
+        updater: a plain function of the draft and what else is given. What it returns is dropped.
+        state: the state; it stays as it is.
+        given: for a claim, the item.
+        role: ``updater`` or ``claim``, for errors.
+
+    Raises:
+        NotPure: the updater is async or a generator function, or returned an awaitable, a generator or a new state.
+        InvalidState: what it made does not fit the state's type. Nothing came of it.
+        Exception: what the updater raises.
+    """
+    check_function(role, updater)
+    draft = draft_of(state, told(role, updater))
+    try:
+        refuse_answer(updater, role, updater(draft, *given), type(state))
+        new, written = finish(draft)
+    finally:
+        drop(draft)
+    return _made(state, fitted(state, new), written)
+
+
+def setting(values: dict[str, Any]) -> Callable[[Any], None]:
+    """An updater that sets fields of the state."""
+
+    def set_fields(draft: Any) -> None:
+        for name, value in values.items():
+            setattr(draft, name, value)
+
+    return set_fields
+
+
+def patched(state: S, patch: Patch | None) -> S:
+    """The state that a patch makes of another one: how a store's log is folded.
+
+    Raises:
+        looms.reducers.codec.Unfit: it is no patch of this state.
+    """
+    return state if patch is None else apply(state, patch, place(type(state)))  # type: ignore[no-any-return]
+
+
+def _made(before: S, after: S, written: tuple[Path, ...]) -> Update[S]:
+    try:
+        patch = difference(before, after, place(type(before)))
+    except Unfit as error:
+        raise InvalidState("$", str(error)) from error
+    if patch is None:
+        return Update(before, None, (), written)
+    return Update(after, patch, touched(before, after, patch), written)
