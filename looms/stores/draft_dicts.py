@@ -2,7 +2,7 @@
 
 from collections.abc import MutableMapping
 from operator import is_
-from typing import Any
+from typing import Any, Self
 
 from looms.reducers.changes import Path
 from looms.stores.drafting import Draft, Drafting, became
@@ -26,7 +26,7 @@ class DictDraft(Draft, DictStandIn, MutableMapping[Any, Any]):
     def _looms_whole(self) -> dict[Any, Any]:
         self._looms_work.check()
         now = self._looms_now
-        return self._looms_base if now is None else now  # type: ignore[no-any-return]
+        return self._looms_base if now is None else now
 
     def _looms_own(self) -> dict[Any, Any]:
         self._looms_work.check()
@@ -63,7 +63,7 @@ class DictDraft(Draft, DictStandIn, MutableMapping[Any, Any]):
         self._looms_own().clear()
         self._looms_moved = True
 
-    def __ior__(self, other: Any) -> "DictDraft":
+    def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import chain, repeat
 from operator import is_
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from looms.reducers.changes import Path
 from looms.stores.drafting import Draft, Drafting, became
@@ -25,7 +25,7 @@ class ListDraft(Draft, ListStandIn):
         """Its items: scalars, drafts, and what nobody has looked into."""
         self._looms_work.check()
         now = self._looms_now
-        return self._looms_base if now is None else now  # type: ignore[no-any-return]
+        return self._looms_base if now is None else now
 
     def _looms_own(self) -> list[Any]:
         """The same, to be changed."""
@@ -110,11 +110,11 @@ class ListDraft(Draft, ListStandIn):
 
     __copy__ = copy
 
-    def __iadd__(self, items: Iterable[Any]) -> "ListDraft":
+    def __iadd__(self, items: Iterable[Any]) -> Self:  # type: ignore[misc]
         self.extend(items)
         return self
 
-    def __imul__(self, times: SupportsIndex) -> "ListDraft":
+    def __imul__(self, times: SupportsIndex) -> Self:
         self[:] = self * times
         return self
 
@@ -122,12 +122,14 @@ class ListDraft(Draft, ListStandIn):
         base, now, work = self._looms_base, self._looms_now, self._looms_work
         if now is None:
             return base
-        items = [work.part(item, given=True) for item in now] if self._looms_given else now
-        olds = chain(base, repeat(None))
-        new = [
-            item if item is old else became(item, old, path, at)
-            for at, (item, old) in enumerate(zip(items, olds, strict=False))
-        ]
+        if self._looms_given:
+            new = [became(work.part(item, given=True), item, path, at) for at, item in enumerate(now)]
+        else:
+            olds = chain(base, repeat(None))
+            new = [
+                item if item is old else became(item, old, path, at)
+                for at, (item, old) in enumerate(zip(now, olds, strict=False))
+            ]
         return base if len(new) == len(base) and all(map(is_, new, base)) else new
 
     def _looms_written(self, path: Path) -> list[Path]:

@@ -80,8 +80,8 @@ class RecordDraft(Draft, RecordStandIn):
         return [(*path, fields_of(self._looms_kind)[name]) for name in self._looms_put]
 
 
-_put_now = RecordDraft._looms_now.__set__  # type: ignore[attr-defined]
-_put_put = RecordDraft._looms_put.__set__  # type: ignore[attr-defined]
+_put_now: Any = RecordDraft.__dict__["_looms_now"].__set__
+_put_put: Any = RecordDraft.__dict__["_looms_put"].__set__
 _NONE: dict[str, Any] = {}  # of all that were not looked into: there may be very many drafts
 _NO_NAMES: frozenset[str] = frozenset()
 

@@ -1,7 +1,7 @@
 """Drafts of sets."""
 
 from collections.abc import Iterable, MutableSet
-from typing import Any
+from typing import Any, Self
 
 from looms.reducers.changes import Path
 from looms.reducers.sameness import same
@@ -23,7 +23,7 @@ class SetDraft(Draft, SetStandIn, MutableSet[Any]):
     def _looms_whole(self) -> set[Any]:
         self._looms_work.check()
         now = self._looms_now
-        return self._looms_base if now is None else now  # type: ignore[no-any-return]
+        return self._looms_base if now is None else now
 
     def _looms_own(self) -> set[Any]:
         self._looms_work.check()
@@ -59,22 +59,22 @@ class SetDraft(Draft, SetStandIn, MutableSet[Any]):
     def symmetric_difference_update(self, other: Iterable[Any]) -> None:
         self._looms_own().symmetric_difference_update(_values(other))
 
-    def __ior__(self, other: Any) -> "SetDraft":  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> Self:
         now = self._looms_own()
         now |= plain(other)
         return self
 
-    def __iand__(self, other: Any) -> "SetDraft":
+    def __iand__(self, other: Any) -> Self:
         now = self._looms_own()
         now &= plain(other)
         return self
 
-    def __isub__(self, other: Any) -> "SetDraft":
+    def __isub__(self, other: Any) -> Self:
         now = self._looms_own()
         now -= plain(other)
         return self
 
-    def __ixor__(self, other: Any) -> "SetDraft":  # type: ignore[override,misc]
+    def __ixor__(self, other: Any) -> Self:
         now = self._looms_own()
         now ^= plain(other)
         return self

@@ -1,15 +1,15 @@
 """Drafts: a frozen state that can be changed as if it were not.
 
-A draft stands in for a part of the state. It leaves what it stands for alone: on the first change, or when a part of it
-is looked into, it notes what stands there now. What was not changed is the same object afterwards.
+A draft stands in for a part of the state. It leaves what it stands for alone: on the first change, or when a part of
+it is looked into, it notes what stands there now. What was not changed is the same object afterwards.
 
-Parts *of the state* are known by where they are: two places that happen to hold one object, as a default may be, are two
-places. What the updater itself puts somewhere is known by what it is: put in two places, it is one object until the
+Parts *of the state* are known by where they are: two places that happen to hold one object, as a default may be, are
+two places. What the updater itself puts somewhere is known by what it is: put in two places, it is one object until the
 updater returns. A new list, dict, set or struct that is not frozen is changed itself, through the draft or by the name
 that the updater has for it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from looms.reducers.changes import Path, path_of
@@ -82,7 +82,7 @@ class Drafting:
             value: the part.
             given: it was put there by the updater, or is inside of something that was.
         """
-        kind = type(value)
+        kind: Any = type(value)
         if is_scalar(kind):
             return OwnBytes(value) if kind is bytearray and not given else value
         if issubclass(kind, StandIn):
@@ -115,7 +115,7 @@ class Draft(StandIn):
         _put_after(self, _UNKNOWN)
 
     @property
-    def _looms_kind(self) -> Any:  # type: ignore[override]
+    def _looms_kind(self) -> Any:
         return type(self._looms_base)
 
     def __repr__(self) -> str:
@@ -154,10 +154,10 @@ class Draft(StandIn):
 
 
 # A draft's own attributes are set past `__setattr__`, which sets those of what it stands for.
-_put_work = Draft._looms_work.__set__  # type: ignore[attr-defined]
-_put_base = Draft._looms_base.__set__
-_put_given = Draft._looms_given.__set__  # type: ignore[attr-defined]
-_put_after = Draft._looms_after.__set__
+_put_work: Any = Draft.__dict__["_looms_work"].__set__
+_put_base: Any = Draft.__dict__["_looms_base"].__set__
+_put_given: Any = Draft.__dict__["_looms_given"].__set__
+_put_after: Any = Draft.__dict__["_looms_after"].__set__
 _UNKNOWN: Any = object()
 _IN_WORK: Any = object()
 _PLAIN = frozenset({str, int, bool, bytes, type(None)})

@@ -10,7 +10,7 @@ from looms.stores.draft_sets import SetDraft
 from looms.stores.drafting import Drafting, Finished
 from looms.stores.stand_ins import standing_for
 
-_OF = {list: ListDraft, dict: DictDraft, set: SetDraft, tuple: TupleDraft}
+_OF: dict[type, Any] = {list: ListDraft, dict: DictDraft, set: SetDraft, tuple: TupleDraft}
 
 
 @cache

@@ -1,8 +1,8 @@
 """Fitting: does a changed state still fit its type? Looked at is what is new in it.
 
 What an old and a new state share was checked when it came in. So the walk goes where the two are not the same object,
-and what is new there is read as the type that is declared for its place, as if it came from the disk: a list becomes the
-tuple that it stands for, and nobody has it by another name any more.
+and what is new there is read as the type that is declared for its place, as if it came from the disk: a list becomes
+the tuple that it stands for, and nobody has it by another name any more.
 """
 
 import re

@@ -63,9 +63,9 @@ def with_fields(value: Any, changes: dict[str, Any]) -> Any:
 
 def filled(value: Any, changes: dict[str, Any]) -> Any:
     """The same without those checks: for parts that are as good as those that were there."""
-    made, put = (_bare_copy(value), object.__setattr__)
-    if isinstance(value, msgspec.Struct):
-        made, put = value.__copy__(), msgspec.structs.force_setattr
+    is_struct = isinstance(value, msgspec.Struct)
+    made = value.__copy__() if is_struct else _bare_copy(value)
+    put = msgspec.structs.force_setattr if is_struct else object.__setattr__
     for name, part in changes.items():
         put(made, name, part)
     return made
@@ -94,9 +94,9 @@ def own(value: Any, of_stand_in: Callable[[Any], Any] | None = None) -> Any:
 
 
 def _own(value: Any, of_stand_in: Callable[[Any], Any] | None) -> Any:
-    if of_stand_in is not None:
-        value = of_stand_in(value)
-    kind = type(value)
+    if of_stand_in is not None and (stood_for := of_stand_in(value)) is not value:
+        return _own(stood_for, None)
+    kind: Any = type(value)
     if _is_leaf(kind) or (of_stand_in is None and _never_changes(kind)):
         return value
     parts, build = _apart(value)
@@ -106,10 +106,14 @@ def _own(value: Any, of_stand_in: Callable[[Any], Any] | None) -> Any:
     return build(made)
 
 
+def _class(value: Any) -> Any:
+    return type(value)
+
+
 def levels(value: Any) -> int:
     """How deeply a value is nested: 0 for a scalar, or for what has nothing in it."""
     found, level = 0, [value]
-    while level := [part for whole in level if not _is_leaf(type(whole)) for part in _apart(whole)[0]]:
+    while level := [part for whole in level if not _is_leaf(_class(whole)) for part in _apart(whole)[0]]:
         found += 1
     return found
 

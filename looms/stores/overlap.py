@@ -1,8 +1,9 @@
 """Overlap: does a write touch what a reader has read?
 
 A reader has *read values* and *looked whether something is there* (``s.tag is None``, ``key in s.table``,
-``isinstance``). What it learns by a look can only change when something else is put there or above. A *write* is a place
-where a state came to differ, or what differs at the end of a list: the places from some index on, which came or went.
+``isinstance``). What it learns by a look can only change when something else is put there or above. A *write* is a
+place where a state came to differ, or what differs at the end of a list: the places from some index on, which came or
+went.
 
 | touched by a write | at its path | above it | below it | to a list's end, from ``n`` on |
 |---|---|---|---|---|
@@ -12,9 +13,9 @@ where a state came to differ, or what differs at the end of a list: the places f
 ("Above" is nearer to the root: replacing ``profile`` is a write above ``profile.name``.) So appending touches the new
 places and whoever read the list, but not who looked whether the list is there, nor who read its first item.
 
-On disk, what a reader waits for is a key: the path (``paths.py``), ``00``, ``00`` for a look and ``01`` for a value. What
-a write touches is then a few ranges of keys (``spans``): one for all at or below it, and one for the values at each
-place above. Nothing else is looked at, however many wait.
+On disk, what a reader waits for is a key: the path (``paths.py``), ``00``, ``00`` for a look and ``01`` for a value.
+What a write touches is then a few ranges of keys (``spans``): one for all at or below it, and one for the values at
+each place above. Nothing else is looked at, however many wait.
 """
 
 from collections.abc import Iterable
@@ -61,8 +62,7 @@ def touches(write: Write, read: Read) -> bool:
     if first is None:
         return leads_to(path, read.path) or (not read.look and leads_to(read.path, path))
     if len(read.path) > len(path) and leads_to(path, read.path):
-        index = read.path[len(path)]
-        return not isinstance(index, int) or index >= first
+        return token(first) <= token(read.path[len(path)]) < AFTER_NUMBERS
     return not read.look and leads_to(read.path, path)
 
 

@@ -3,21 +3,21 @@
 A path is a tuple of keys: the name that a field is stored under, an index, a key of a dict. It is shown as msgspec
 shows it, ``$.items[0].id`` (``looms.reducers.changes.path_of``).
 
-Stored, each key becomes a token, and a path is its tokens one after the other. Tokens are those of FoundationDB's tuple
-layer, as far as they serve:
+Stored, each key becomes a token, and a path is its tokens one after the other. Tokens are those of FoundationDB's
+tuple layer, as far as they serve:
 
 | token | key |
 |---|---|
 | ``02``, UTF-8 with ``00`` as ``00 ff``, ``00`` | a text of at most 40 bytes: a name, a key |
-| ``14 - n`` or ``14 + n``, ``n`` bytes, big-endian | a whole number of at most 64 bits, an index above all; in their order |
+| ``14 - n`` or ``14 + n``, ``n`` bytes, big-endian | a whole number of at most 64 bits, as an index; in their order |
 | ``06``, 12 bytes | any other key by a digest: long texts, bytes, fractions, moments, tuples, ... |
 
-No token is the beginning of another one. So one path leads to another exactly if its bytes are the beginning of the
-other's, and *everything at or below a path* is one range of keys, as is everything from some index on.
+No token is the beginning of another one. So one path leads to another exactly if its bytes are the beginning of
+the other's, and *everything at or below a path* is one range of keys, as is everything from some index on.
 
 **Keys that are equal have one token**, since a dict finds one by the other: ``1``, ``1.0`` and ``True``; an enum's
-member that is a text, and the text. Keys that are not equal may share one (those of a kind that is not known here
-all do): then a write to one is taken for a write to the other, and a reader is woken once too often, which costs a look.
+member that is a text, and the text. Keys that are not equal may share one (those of a kind that is not known here all
+do): then a write to one is taken for a write to the other, and a reader is woken once too often, which costs a look.
 
 A stored path has at most ``LONGEST`` bytes. A longer one is cut at a key; what is read or written there is then taken
 for all that is below the cut (``overlap.py`` sees to it), which again wakes too often and never too seldom.

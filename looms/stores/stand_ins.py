@@ -1,8 +1,8 @@
 """Stand-ins: what an updater or a selector is given for a part of a state.
 
 A stand-in is taken for what it stands for: by ``isinstance`` and ``match``, in comparisons, by everything that can be
-read. How a part is read is decided below, by a draft (``drafts.py``) or by what notes the reading (``tracking.py``). They
-answer a few questions, all of them named ``_looms_...`` so that no field of a struct is hidden by one:
+read. How a part is read is decided below, by a draft (``drafting.py``) or by what notes the reading (``tracking.py``).
+They answer a few questions, all of them named ``_looms_...`` so that no field of a struct is hidden by one:
 
 | question | |
 |---|---|
@@ -118,9 +118,12 @@ class RecordStandIn(StandIn):
 
 
 _NOT_TAKEN_OVER = frozenset(
-    "__init__ __new__ __post_init__ __init_subclass__ __class_getitem__ __getattribute__ __getattr__ __setattr__ "
-    "__delattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __repr__ __str__ __format__ __copy__ __deepcopy__ "
-    "__replace__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __dir__ __del__ __slots__ __class__".split()
+    [
+        *("__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__class__", "__slots__"),
+        *("__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__dir__", "__del__"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__repr__", "__str__", "__format__"),
+        *("__copy__", "__deepcopy__", "__replace__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
+    ]
 )
 
 
@@ -135,14 +138,24 @@ def standing_for(kind: type, base: type) -> type:
     for cls in reversed(kind.__mro__):
         if cls in (object, tuple, msgspec.Struct):
             continue
-        for name, function in cls.__dict__.items():
-            if name.startswith("__") and name not in _NOT_TAKEN_OVER and hasattr(function, "__code__"):
-                taken[name] = function
+        taken |= {
+            name: function
+            for name, function in cls.__dict__.items()
+            if name.startswith("__") and name not in _NOT_TAKEN_OVER and hasattr(function, "__code__")
+        }
     for name in fields_of(kind):  # found at once; `__getattr__` is asked when all else has failed
-        taken[name] = property(lambda self, name=name: self._looms_part(name))
+        taken[name] = _field(name)
     for number, name in enumerate(getattr(kind, "_fields", ())):  # of a named tuple
-        taken[name] = property(lambda self, number=number: self[number])
+        taken[name] = _item(number)
     return type(kind.__name__, (base,), taken)
+
+
+def _field(name: str) -> property:
+    return property(lambda self: self._looms_part(name))
+
+
+def _item(number: int) -> property:
+    return property(lambda self: self[number])
 
 
 class ListStandIn(StandIn, Sequence[Any]):
@@ -255,7 +268,7 @@ class DictStandIn(StandIn, Mapping[Any, Any]):
         return iter(self._looms_whole())
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(self._looms_whole())
+        yield from reversed(self._looms_whole())
 
     def __contains__(self, key: object) -> bool:
         return self._looms_has(key)

@@ -1,7 +1,8 @@
 """What an update touched: the places where the new state differs, as its patch tells them.
 
 A list whose items stayed where they were is told item by item, and its end by what came or went there; one in which
-items have moved, as one. In a dict, entries are told by their keys; an order that changed alone, as the dict.
+items have moved, as one. In a dict, entries are told by their keys; where their order alone has changed, by the one that stands last,
+since entries move by being taken out and put in anew.
 """
 
 import dataclasses
@@ -35,7 +36,7 @@ def _touched(before: Any, after: Any, patch: Patch, path: Path) -> Iterator[Writ
             for at, inner in patch[1].items():
                 yield from _touched(before[int(at)], after[int(at)], inner, (*path, int(at)))
         case Code.FIELDS:
-            names = {key: name for name, key in fields_of(type(after)).items()}
+            names = {key: name for name, key in fields_of(after.__class__).items()}
             for key, inner in patch[1].items():
                 old, new = getattr(before, names[key]), getattr(after, names[key])
                 yield from _touched(old, new, inner, (*path, key))
@@ -51,8 +52,9 @@ def _touched(before: Any, after: Any, patch: Patch, path: Path) -> Iterator[Writ
 
 def _items(before: Sequence[Any], after: Sequence[Any], tokens: list[Any], path: Path) -> Iterator[Write]:
     found: list[Write] = []
-    stayed: set[int] = set()
+    shorter = min(len(before), len(after))
     at = to = 0  # the place in the old list, and in the new one
+    told = 0  # up to where
     for token in tokens:
         if isinstance(token, list) and token[0] == Code.MOVE:
             at += token[1]
@@ -63,14 +65,11 @@ def _items(before: Sequence[Any], after: Sequence[Any], tokens: list[Any], path:
         if at != to:
             yield Write(path)  # something stands somewhere else now
             return
-        many = token if isinstance(token, int) else 1
-        stayed.update(range(to, to + many))
+        found += [Write((*path, other)) for other in range(told, to)]
         if not isinstance(token, int):
             found += _touched(before[at], after[to], token, (*path, to))
-        at += many
-        to += many
-    shorter = min(len(before), len(after))
-    found += [Write((*path, other)) for other in range(shorter) if other not in stayed]
+        at = to = told = to + (token if isinstance(token, int) else 1)
+    found += [Write((*path, other)) for other in range(told, shorter)]
     if len(before) != len(after):
         found.append(Write(path, shorter))
     yield from found
@@ -79,21 +78,21 @@ def _items(before: Sequence[Any], after: Sequence[Any], tokens: list[Any], path:
 def _entries(before: dict[Any, Any], after: dict[Any, Any], tokens: list[Any], path: Path) -> Iterator[Write]:
     keys = list(before)
     found = [Write((*path, key)) for key in (*before, *after) if key not in before or key not in after]
-    changed = set()
+    stayed: set[int] = set()
     at = 0
     for token in tokens:
         if isinstance(token, int):
-            changed.update(range(at, at + token))
+            stayed.update(range(at, at + token))
             at += token
         elif token[0] == Code.MOVE:
             at += token[1]
         elif token[0] != Code.INSERT:
-            changed.add(at)
+            stayed.add(at)
             found += _touched(before[keys[at]], after[keys[at]], token, (*path, keys[at]))
             at += 1
     # An entry that was put anew although its key was there: the key is of another kind now.
-    found += [Write((*path, key)) for at, key in enumerate(keys) if at not in changed and key in after]
-    yield from found or [Write(path)]
+    found += [Write((*path, key)) for at, key in enumerate(keys) if at not in stayed and key in after]
+    yield from found or [Write((*path, next(reversed(after))))]
 
 
 def _whole(before: Any, after: Any, path: Path) -> Iterator[Write]:
@@ -104,7 +103,7 @@ def _whole(before: Any, after: Any, path: Path) -> Iterator[Write]:
             for key, value in after.items():
                 found += _if_different(before[key], value, (*path, key))
         elif dataclasses.is_dataclass(after):
-            for name in fields_of(type(after)):
+            for name in fields_of(after.__class__):
                 found += _if_different(getattr(before, name, _NOTHING), getattr(after, name, _NOTHING), (*path, name))
     yield from found or [Write(path)]
 

@@ -41,7 +41,8 @@ class Reading:
     def stand_in(self, state: Any) -> Any:
         """What stands for a state; asking for it is a look at it."""
         self.reads.add(Read((), look=True))
-        return _tracked(type(state))(self, state, ())
+        kind: Any = type(state)
+        return _tracked(kind)(self, state, ())
 
     def check(self) -> None:
         """Refuse to go on when the selector has returned.
@@ -82,7 +83,7 @@ class Tracked(StandIn):
         _put_parts(self, {})
 
     @property
-    def _looms_kind(self) -> Any:  # type: ignore[override]
+    def _looms_kind(self) -> Any:
         return type(self._looms_value)
 
     def __repr__(self) -> str:
@@ -103,13 +104,13 @@ class Tracked(StandIn):
         """A part as it is handed out."""
         reading = self._looms_reading
         reading.check()
-        path = (*self._looms_path, key)
-        kind = type(value)
+        kind: Any = type(value)
         if is_scalar(kind):
             if not self._looms_all:
-                reading.reads.add(Read(path))
+                reading.reads.add(Read((*self._looms_path, key)))
             return bytearray(value) if kind is bytearray else value
         if key not in self._looms_parts_of:
+            path = (*self._looms_path, key)
             if not self._looms_all:
                 reading.reads.add(Read(path, look=True))
             self._looms_parts_of[key] = _tracked(kind)(reading, value, path, all=self._looms_all)
@@ -129,11 +130,11 @@ class Tracked(StandIn):
 
 
 # Its own attributes are set past `__setattr__`, which refuses.
-_put_reading = Tracked._looms_reading.__set__  # type: ignore[attr-defined]
-_put_value = Tracked._looms_value.__set__
-_put_path = Tracked._looms_path.__set__  # type: ignore[attr-defined]
-_put_all = Tracked._looms_all.__set__  # type: ignore[attr-defined]
-_put_parts = Tracked._looms_parts_of.__set__  # type: ignore[attr-defined]
+_put_reading: Any = Tracked.__dict__["_looms_reading"].__set__
+_put_value: Any = Tracked.__dict__["_looms_value"].__set__
+_put_path: Any = Tracked.__dict__["_looms_path"].__set__
+_put_all: Any = Tracked.__dict__["_looms_all"].__set__
+_put_parts: Any = Tracked.__dict__["_looms_parts_of"].__set__
 
 
 class TrackedRecord(Tracked, RecordStandIn):

@@ -77,7 +77,7 @@ def patched(state: S, patch: Patch | None) -> S:
     Raises:
         looms.reducers.codec.Unfit: it is no patch of this state.
     """
-    return state if patch is None else apply(state, patch, place(type(state)))  # type: ignore[no-any-return]
+    return state if patch is None else apply(state, patch, place(type(state)))
 
 
 def _made(before: S, after: S, written: tuple[Path, ...]) -> Update[S]:
