@@ -3,8 +3,6 @@
 Everything that an application needs is importable from here; what its tests need, from ``looms.testing``.
 """
 
-from msgspec.structs import replace
-
 from looms.actors.clock import Clock, SystemClock
 from looms.actors.errors import (
     RunActive,
@@ -92,6 +90,7 @@ from looms.snapshots.errors import (
 )
 from looms.snapshots.sizes import Sizes, TableSize
 from looms.snapshots.stuck import Stuck
+from looms.stores.replacing import replace
 from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary, Snapshot, Turn
 from looms.sync import open as open
 from looms.sync import open_reader

@@ -1,6 +1,6 @@
 """Drafts of dicts."""
 
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from operator import is_
 from typing import Any, Self
 
@@ -33,6 +33,9 @@ class DictDraft(Draft, DictStandIn, MutableMapping[Any, Any]):
         if self._looms_now is None:
             self._looms_now = dict(self._looms_base)
         return self._looms_now
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._looms_own())  # so that Python sees it when it grows meanwhile
 
     def _looms_has(self, key: Any) -> bool:
         return key in self._looms_whole()

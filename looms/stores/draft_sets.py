@@ -1,6 +1,6 @@
 """Drafts of sets."""
 
-from collections.abc import Iterable, MutableSet
+from collections.abc import Iterable, Iterator, MutableSet
 from typing import Any, Self
 
 from looms.reducers.changes import Path
@@ -31,6 +31,12 @@ class SetDraft(Draft, SetStandIn, MutableSet[Any]):
             self._looms_now = set(self._looms_base)
         self._looms_put = True
         return self._looms_now
+
+    def __iter__(self) -> Iterator[Any]:
+        put = self._looms_put
+        own = self._looms_own()  # so that Python sees it when it grows meanwhile
+        self._looms_put = put
+        return iter(own)
 
     def add(self, member: Any) -> None:
         self._looms_own().add(_value(member))

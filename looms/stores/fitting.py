@@ -24,7 +24,7 @@ from looms.reducers.state import State
 from looms.stores.errors import InvalidState
 from looms.stores.kinds import levels, with_fields
 
-_PLACE = re.compile(r"(.*) - at `(\$.*)`", re.DOTALL)
+_PLACE = re.compile(r"(.*) - at (`key` in )?`(\$.*)`", re.DOTALL)
 _NOTHING: Any = object()
 _CHECKED = (ValueError, TypeError)  # what a struct's own check raises; msgspec's are among them
 
@@ -71,7 +71,9 @@ def _told(kind: type, after: Any, error: Exception) -> InvalidState:
 
 def _invalid(error: Exception) -> InvalidState:
     found = _PLACE.fullmatch(str(error))
-    return InvalidState(found[2], found[1]) if found else InvalidState("$", str(error))
+    if found is None:
+        return InvalidState("$", str(error))
+    return InvalidState(found[3], f"{found[1]} in a key" if found[2] else found[1])
 
 
 def _fitted(before: Any, after: Any, where: Place, depth: int) -> Any:

@@ -3,12 +3,12 @@
 A path is a tuple of keys: the name that a field is stored under, an index, a key of a dict. It is shown as msgspec
 shows it, ``$.items[0].id`` (``looms.reducers.changes.path_of``).
 
-Stored, each key becomes a token, and a path is its tokens one after the other. Tokens are those of FoundationDB's
-tuple layer, as far as they serve:
+Stored, each key becomes a token, and a path is its tokens one after the other. Tokens are much like those of
+FoundationDB's tuple layer:
 
 | token | key |
 |---|---|
-| ``02``, UTF-8 with ``00`` as ``00 ff``, ``00`` | a text of at most 40 bytes: a name, a key |
+| ``02``, UTF-8, ``00`` | a text of at most 40 bytes, with ``00`` as ``01 01``, and ``01`` as ``01 02`` |
 | ``14 - n`` or ``14 + n``, ``n`` bytes, big-endian | a whole number of at most 64 bits, as an index; in their order |
 | ``06``, 12 bytes | any other key by a digest: long texts, bytes, fractions, moments, tuples, ... |
 
@@ -76,7 +76,7 @@ def _text(key: str) -> bytes:
     encoded = str.encode(key, "utf-8", "surrogatepass")
     if len(encoded) > _LONGEST_TEXT:
         return _digest(b"text " + encoded)
-    return _TEXT + encoded.replace(b"\0", b"\0\xff") + b"\0"
+    return _TEXT + encoded.replace(b"\1", b"\1\2").replace(b"\0", b"\1\1") + b"\0"
 
 
 def _number(key: float | Decimal) -> bytes:

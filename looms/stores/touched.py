@@ -1,8 +1,8 @@
 """What an update touched: the places where the new state differs, as its patch tells them.
 
 A list whose items stayed where they were is told item by item, and its end by what came or went there; one in which
-items have moved, as one. In a dict, entries are told by their keys; where their order alone has changed, by the one that stands last,
-since entries move by being taken out and put in anew.
+items have moved, as one. In a dict, entries are told by their keys; where their order alone has changed, by the one
+that stands last, since entries move by being taken out and put in anew.
 """
 
 import dataclasses

@@ -152,6 +152,6 @@ def test_all_at_or_below_a_path_is_one_range_of_keys(examples: int) -> None:
     @holds(examples, st.lists(paths, min_size=1, max_size=8), paths)
     def law(several: list[tuple[Any, ...]], path: tuple[Any, ...]) -> None:
         rows = sorted(key(Read(one)) for one in several)
-        (below,) = [span for span in spans(Write(path))][-1:]
+        below = spans(Write(path))[-1]
         inside = rows[bisect_left(rows, below.start) : bisect_left(rows, below.end)]
         assert all(row in inside for row in (key(Read(one)) for one in several if one[: len(path)] == path))
