@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from looms import State
+from looms.stores.kinds import fields_of
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -43,8 +44,16 @@ class World(State):
 
 
 SHAPE: dict[str, dict[str, str]] = {
-    "World": {"boxes": "list Box", "table": "dict leaves", "numbers": "list int", "box": "Box"},
-    "Box": {"leaf": "Leaf", "my_leaves": "list Leaf", "by_name": "dict Leaf", "marks": "set int", "tag": "Leaf"},
+    "World": {"boxes": "list Box", "table": "dict leaves", "numbers": "list int", "box": "Box", "anything": "any"},
+    "Box": {
+        "leaf": "Leaf",
+        "my_leaves": "list Leaf",
+        "by_name": "dict Leaf",
+        "marks": "set int",
+        "tag": "Leaf",
+        "pair": "pair",
+        "card": "Card",
+    },
 }
 """Where programs go: into which fields, and of which type these are."""
 
@@ -132,6 +141,11 @@ def reached(state: Any, way: list[int]) -> tuple[Any, str]:
             inside = [(item, kind[5:] if kind != "leaves" else "Leaf") for item in part]
         elif kind.startswith("dict "):
             inside = [(value, kind[5:]) for value in part.values()]
+        elif kind == "pair":
+            inside = [(part[1], "list Leaf")]
+        elif kind == "any":
+            parts = list(part.values()) if isinstance(part, dict) else list(part) if isinstance(part, list) else []
+            inside = [(value, "any") for value in parts if isinstance(value, dict | list)]
         inside = [(value, its) for value, its in inside if its != "int"]
         if not inside:
             break
@@ -213,8 +227,25 @@ def change_box(box: Any, deed: Deed, new: Any) -> None:
             box.by_name = {deed.name: new, **box.by_name}
 
 
+def change_any(part: Any, deed: Deed, new: Any) -> None:
+    value = [deed.at, {deed.name: [deed.at]}, [[]]][deed.choice % 3]
+    match part:
+        case list() if deed.choice % 2 or not part:
+            part.append(value)
+        case list():
+            part[deed.at % len(part)] = value
+        case dict() if deed.choice % 2 or deed.name not in part:
+            part[deed.name] = value
+        case dict():
+            part[deed.name] = part.pop(deed.name)
+
+
 def change_world(world: Any, deed: Deed, new: Any) -> None:
-    match deed.choice % 5:
+    match deed.choice % 7:
+        case 5:
+            world.anything = {deed.name: [deed.at], "b": {"a": world.anything}}
+        case 6:
+            world.anything = [world.anything, [deed.at]]
         case 0:
             world.status = deed.name
         case 1:
@@ -238,14 +269,17 @@ CHANGES: dict[str, Callable[[Any, Deed, Any], None]] = {
     "dict Leaf": lambda table, deed, new: change_dict(table, deed, new, deed.name),
     "dict leaves": lambda table, deed, new: change_dict(table, deed, [new], deed.at),
     "set int": change_set,
+    "pair": lambda pair, deed, new: pair[1].append(new),
+    "Card": lambda card, deed, new: setattr(card, "title", deed.name),
+    "any": change_any,
 }
 
 
 def opened(value: Any) -> Any:
     """A state as ordinary objects that can be changed."""
-    if isinstance(value, msgspec.Struct):
+    if isinstance(value, msgspec.Struct | Card):
         return SimpleNamespace(
-            is_a=type(value), **{name: opened(getattr(value, name)) for name in value.__struct_fields__}
+            is_a=type(value), **{name: opened(getattr(value, name)) for name in fields_of(type(value))}
         )
     if isinstance(value, dict):
         return {key: opened(part) for key, part in value.items()}
