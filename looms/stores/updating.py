@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from looms.reducers.changes import Path
-from looms.reducers.codec import Unfit
+from looms.reducers.codec import Unfit, encode, plain
 from looms.reducers.differences import difference
 from looms.reducers.patches import Patch, apply
 from looms.reducers.places import place
@@ -82,9 +82,10 @@ def patched(state: S, patch: Patch | None) -> S:
 
 def _made(before: S, after: S, written: tuple[Path, ...]) -> Update[S]:
     try:
-        patch = difference(before, after, place(type(before)))
+        found = difference(before, after, place(type(before)))
     except Unfit as error:
         raise InvalidState("$", str(error)) from error
-    if patch is None:
+    if found is None:
         return Update(before, None, (), written)
+    patch = plain(encode(found))  # as a record will have it
     return Update(after, patch, touched(before, after, patch), written)

@@ -4,11 +4,11 @@ A value is recorded as plain data, as msgspec tells it, and beside it what is no
 
 | form | value |
 |---|---|
-| None | plain data as it is: None, booleans, numbers, texts, bytes, moments in UTC; lists and text-keyed dicts of such |
+| None | plain data as it is: None, booleans, numbers, texts, bytes, moments in UTC; lists and dicts of such |
 | a name | a struct, dataclass, named tuple or enum of the state's schema, or a scalar as ``date`` |
 | ``[kind, form]`` | a list, tuple, set or frozen set, all of whose parts have this form |
 | ``[kind, [form, ...]]`` | one whose parts have each its own |
-| ``["dict", form, form]`` | a dict, by the forms of its keys and values, told as lists of these |
+| ``["dict", form, form]`` | any other dict, by the forms of its keys and values, told as lists of these |
 """
 
 from collections.abc import Callable

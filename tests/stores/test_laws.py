@@ -3,9 +3,11 @@
 from bisect import bisect_left
 from typing import Any
 
+import msgspec
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from looms import ModuleError, State
 from looms.reducers.codec import Codec, encode, plain
 from looms.stores.drafts import draft_of, finish
 from looms.stores.overlap import Read, Write, fewest_reads, fewest_writes, key, spans, touches
@@ -13,6 +15,7 @@ from looms.stores.selecting import select
 from looms.stores.updating import patched, update
 from tests.properties.exact import exact
 from tests.properties.laws import effort, holds
+from tests.properties.values import Typed, types
 from tests.stores.world import Deed, Leaf, Look, World, closed, looks, opened, programs, run, selector, worlds
 
 WORLDS: Codec[World] = Codec(World, "the test")
@@ -85,7 +88,7 @@ def test_a_selector_selects_the_same_from_a_state_and_from_what_stands_for_it(ex
         assert exact(state) == before
 
 
-@effort(quick=100, long=1_200)
+@effort(quick=40, long=1_000)
 def test_who_selects_something_else_after_a_write_is_woken(examples: int) -> None:
     """The law that matters most: never too seldom. In memory and by the keys on disk."""
 
@@ -107,6 +110,27 @@ def test_who_has_read_all_is_woken_by_whatever_differs(examples: int) -> None:
         reads = select(lambda s: s, state).reads
         assert reads == (Read(()),)
         assert any(touches(write, read) for write in made.writes for read in reads) == (made.patch is not None)
+
+
+@effort(quick=60, long=600)
+def test_whatever_can_be_declared_can_be_drafted_patched_and_selected(examples: int) -> None:
+    @holds(examples, types, st.data())
+    def law(typed: Typed, data: st.DataObject) -> None:
+        cls: Any = msgspec.defstruct("Any", [("x", typed.type), ("n", int)], bases=(State,), frozen=True)
+        try:
+            codec: Codec[Any] = Codec(cls, "the test")
+        except ModuleError:
+            return  # such as a union that cannot be told apart
+        one, other = (cls(data.draw(typed.values), 0) for _ in range(2))
+        made = update(lambda draft: setattr(draft, "x", other.x), one)
+        assert exact(made.state) == exact(other)
+        assert exact(patched(codec.unpack(encode(one)), made.patch)) == exact(other)
+        assert update(lambda draft: setattr(draft, "n", 1), one).state.x is one.x
+        assert update(lambda draft: setattr(draft, "x", draft.x), one).state is one
+        assert exact(select(lambda s: s.x, one).value) == exact(one.x)
+        reads = select(lambda s: repr(s.x), one).reads
+        differs = exact(one) != exact(other)
+        assert any(touches(write, read) for write in made.writes for read in reads) == differs
 
 
 steps: st.SearchStrategy[Any] = st.one_of(

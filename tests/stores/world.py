@@ -278,9 +278,8 @@ CHANGES: dict[str, Callable[[Any, Deed, Any], None]] = {
 def opened(value: Any) -> Any:
     """A state as ordinary objects that can be changed."""
     if isinstance(value, msgspec.Struct | Card):
-        return SimpleNamespace(
-            is_a=type(value), **{name: opened(getattr(value, name)) for name in fields_of(type(value))}
-        )
+        kind: Any = type(value)
+        return SimpleNamespace(is_a=kind, **{name: opened(getattr(value, name)) for name in fields_of(kind)})
     if isinstance(value, dict):
         return {key: opened(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
