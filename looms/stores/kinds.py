@@ -64,6 +64,8 @@ def with_fields(value: Any, changes: dict[str, Any]) -> Any:
 def filled(value: Any, changes: dict[str, Any]) -> Any:
     """The same without those checks: for parts that are as good as those that were there."""
     is_struct = isinstance(value, msgspec.Struct)
+    if is_struct and not hasattr(value, "__post_init__"):
+        return msgspec.structs.replace(value, **changes)
     made = value.__copy__() if is_struct else _bare_copy(value)
     put = msgspec.structs.force_setattr if is_struct else object.__setattr__
     for name, part in changes.items():

@@ -19,6 +19,9 @@ def replace(struct: T, /, **changes: Any) -> T:
     Raises:
         TypeError: it is no struct, or has no such field.
     """
-    if is_stand_in(struct):
-        return struct.__replace__(**changes)  # type: ignore[attr-defined,no-any-return]
-    return msgspec.structs.replace(struct, **changes)  # type: ignore[type-var]
+    try:
+        return msgspec.structs.replace(struct, **changes)  # type: ignore[type-var]
+    except TypeError:  # reducers call this all the time: nothing is asked of a struct before
+        if not is_stand_in(struct):
+            raise
+    return struct.__replace__(**changes)  # type: ignore[attr-defined,no-any-return]

@@ -15,7 +15,7 @@ They answer a few questions, all of them named ``_looms_...`` so that no field o
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, cached_property
 from operator import index as whole_number
 from typing import Any, ClassVar, SupportsIndex
 
@@ -98,13 +98,9 @@ class RecordStandIn(StandIn):
 
     def __getattr__(self, name: str) -> Any:
         kind = self._looms_kind
-        for cls in kind.__mro__:
-            if name in cls.__dict__:
-                found = cls.__dict__[name]
-                return found.__get__(self, kind) if hasattr(type(found), "__get__") else found
         if name.startswith("__struct_"):
             return getattr(kind, name)
-        raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        return _of_class(self, kind, name)
 
     def __copy__(self) -> Any:
         return self.__replace__()
@@ -115,6 +111,19 @@ class RecordStandIn(StandIn):
 
     def __dir__(self) -> list[str]:
         return dir(self._looms_kind)
+
+
+def _of_class(stand_in: Any, kind: type, name: str) -> Any:
+    """What a class has under a name: a method, a property, a constant; for the stand-in."""
+    for cls in kind.__mro__:
+        if name in cls.__dict__:
+            found = cls.__dict__[name]
+            if isinstance(found, cached_property):
+                return found.func(stand_in)  # there is no place to keep it
+            return found.__get__(stand_in, kind) if hasattr(type(found), "__get__") else found
+    if hasattr(kind, "__getattr__"):
+        return kind.__getattr__(stand_in, name)
+    raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 _NOT_TAKEN_OVER = frozenset(
@@ -234,10 +243,7 @@ class TupleStandIn(ListStandIn):
     _looms_make = tuple
 
     def __getattr__(self, name: str) -> Any:
-        for cls in self._looms_kind.__mro__:
-            if name in cls.__dict__:
-                return cls.__dict__[name].__get__(self, self._looms_kind)
-        raise AttributeError(f"{self._looms_kind.__name__!r} object has no attribute {name!r}")
+        return _of_class(self, self._looms_kind, name)
 
     def __copy__(self) -> Any:
         parts = self._looms_parts()

@@ -14,6 +14,7 @@ from looms.reducers.state import State
 from looms.stores.drafts import draft_of, drop, finish
 from looms.stores.errors import InvalidState
 from looms.stores.fitting import fitted
+from looms.stores.kinds import own
 from looms.stores.overlap import Write
 from looms.stores.purity import check_function, refuse_answer, told
 from looms.stores.touched import touched
@@ -43,7 +44,7 @@ def update(updater: Callable[..., Any], state: S, *given: Any, role: str = "upda
     Args:
         updater: a plain function of the draft and what else is given. What it returns is dropped.
         state: the state; it stays as it is.
-        given: for a claim, the item.
+        given: for a claim, the item; it gets one of its own.
         role: ``updater`` or ``claim``, for errors.
 
     Raises:
@@ -54,7 +55,7 @@ def update(updater: Callable[..., Any], state: S, *given: Any, role: str = "upda
     check_function(role, updater)
     draft = draft_of(state, told(role, updater))
     try:
-        refuse_answer(updater, role, updater(draft, *given), type(state))
+        refuse_answer(updater, role, updater(draft, *map(own, given)), type(state))
         new, written = finish(draft)
     finally:
         drop(draft)

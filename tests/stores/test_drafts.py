@@ -342,7 +342,12 @@ class Loose(msgspec.Struct):
     inner: Profile = Profile()
 
 
+class Hashed(msgspec.Struct, frozen=True, cache_hash=True):
+    n: int = 0
+
+
 class Odd(State):
+    hashed: Hashed = Hashed()
     range: Range = Range()
     card: Card = Card()
     point: Point = Point(1, [])
@@ -360,6 +365,15 @@ def test_all_of_a_structs_changes_are_made_at_once() -> None:
     with pytest.raises(InvalidState, match="low is above high") as invalid:
         after(lambda draft: setattr(draft.range, "low", 10), Odd())
     assert invalid.value.path == "$.range"
+
+
+def test_a_hash_is_that_of_what_it_has_become() -> None:
+    def change(draft: Any) -> None:
+        assert hash(draft.hashed) == hash(Hashed(0))
+        draft.hashed.n = 1
+        assert hash(draft.hashed) == hash(Hashed(1))
+
+    assert hash(after(change, Odd()).hashed) == hash(Hashed(1))
 
 
 def test_dataclasses_tuples_and_what_is_not_frozen() -> None:

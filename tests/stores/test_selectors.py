@@ -1,6 +1,7 @@
 """Selectors: they look, and everything that can be read works on what they are given."""
 
 import copy
+import functools
 import operator
 import pickle
 from collections.abc import Callable
@@ -57,7 +58,25 @@ class Bag(msgspec.Struct, frozen=True):
         return cls([])
 
 
+class Cell(msgspec.Struct, frozen=True, array_like=True, tag=True, rename="camel"):
+    a_name: str = "n"
+    its_values: tuple[int, ...] = (1, 2)
+
+
+class Lazy(msgspec.Struct, frozen=True, dict=True):
+    n: int = 2
+
+    @functools.cached_property
+    def square(self) -> int:
+        return self.n * self.n
+
+    def __getattr__(self, name: str) -> str:
+        return f"no {name}"
+
+
 class Odd(State):
+    cell: Cell = Cell()
+    lazy: Lazy = Lazy()
     bag: Bag = Bag(["a", "b"])
     point: Point = Point(3, [1, 2])
     card: Card = msgspec.field(default_factory=lambda: Card("hi"))
@@ -129,6 +148,8 @@ ODD: dict[str, tuple[Callable[[Any], Any], Any]] = {
         lambda s: (s.bag.joined("-"), s.bag.first, len(s.bag), "a" in s.bag, s.bag.LIMIT),
         ("a-b", "a", 2, True, 3),
     ),
+    "arrays": (lambda s: (s.cell.a_name, s.cell.its_values[1], s.cell), ("n", 2, Cell())),
+    "what a class makes up": (lambda s: (s.lazy.square, s.lazy.other, s.lazy), (4, "no other", Lazy())),
     "classmethods": (lambda s: s.bag.empty(), Bag([])),
     "named tuples": (
         lambda s: (s.point.x, s.point[1][0], s.point.count, s.point.double(), s.point == Point(3, [1, 2])),

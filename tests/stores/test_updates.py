@@ -159,6 +159,13 @@ def test_a_claim_gets_the_item_and_follows_the_rules_of_updaters() -> None:
     made = update(mark_processed, TWO, item, role="claim")
     assert [m.processed for m in made.state.messages] == [True, False]
 
+    def spoils(draft: Any, item: Any) -> None:
+        item.takers.append("spoilt")
+        draft.messages[0].takers = item.takers
+
+    assert update(spoils, TWO, item, role="claim").state.messages[0].takers == ["spoilt"]
+    assert item == Message("m1")
+
     async def no_claim(draft: Any, item: Any) -> None: ...
 
     with pytest.raises(NotPure, match=r"claim .*no_claim is async"):

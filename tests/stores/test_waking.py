@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 
 from looms import State
@@ -114,8 +115,33 @@ class Card:
     number: int = 0
 
 
+class Cell(msgspec.Struct, frozen=True, array_like=True, tag=True, rename="camel"):
+    a_name: str = ""
+    its_values: tuple[int, ...] = (1, 2)
+
+
+class Row(msgspec.Struct, frozen=True, rename="camel"):
+    my_name: str = ""
+
+
 class Table(State):
     card: Card = Card()
+    cell: Cell = Cell()
+    row: Row = Row()
+
+
+def test_fields_are_known_by_what_they_are_stored_under() -> None:
+    def rename(draft: Any) -> None:
+        draft.cell.a_name = "a"
+        draft.row.my_name = "b"
+
+    made = update(rename, Table())
+    assert made.writes == (Write(("cell", 1)), Write(("row", "myName")))
+    assert select(lambda s: (s.cell.a_name, s.row.my_name), Table()).reads == (
+        Read(("cell", 1)),
+        Read(("row", "myName")),
+    )
+    assert select(lambda s: s.cell.its_values[1], Table()).reads == (Read(("cell", 2, 1)),)
 
 
 def test_a_dataclass_is_told_field_by_field() -> None:
