@@ -88,7 +88,7 @@ def test_a_selector_selects_the_same_from_a_state_and_from_what_stands_for_it(ex
         assert exact(state) == before
 
 
-@effort(quick=40, long=1_000)
+@effort(quick=40, long=500)
 def test_who_selects_something_else_after_a_write_is_woken(examples: int) -> None:
     """The law that matters most: never too seldom. In memory and by the keys on disk."""
 
