@@ -42,6 +42,12 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
         self.inflow, self.size = inflow, size
         inflow.enter(size)
 
+    def uncount(self) -> None:
+        """Have it counted no more: it may be answered in a year."""
+        if self.inflow is not None and not self.answered:
+            self.inflow.leave(self.size)
+        self.inflow = None
+
     def answer(self, value: T) -> None:
         """Answer it."""
         self.value = value
@@ -53,11 +59,19 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
         self._is_answered()
 
     def _is_answered(self) -> None:
-        if self.inflow is not None and not self.answered:
-            self.inflow.leave(self.size)
+        self.uncount()
         self.answered = True
         if self.waited_for is not None:
             self.waited_for.set()
+
+    async def settled(self) -> None:
+        """Return when there is an answer. One may wait for it at a time."""
+        if self.answered:
+            await lowlevel.checkpoint()
+        else:
+            await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
+            self.waited_for = waited_for = once()
+            await waited_for
 
     async def result(self) -> T:
         """The answer, when there is one. One may wait for it at a time.
@@ -66,12 +80,7 @@ class Call(msgspec.Struct, Generic[T], eq=False, gc=False):
             BaseException: what it was refused with.
         """
         try:
-            if self.answered:
-                await lowlevel.checkpoint()
-            else:
-                await lowlevel.checkpoint_if_cancelled()  # the answer may come before the cancellation does
-                self.waited_for = waited_for = once()
-                await waited_for
+            await self.settled()
         except BaseException:
             self.unheard, self.error = True, None
             raise

@@ -2,8 +2,8 @@
 
 What is over has nothing outstanding, and its head says so: nothing of it is read but that. With force nothing is folded
 either. Its effects are called off, and what other runs had sent to it and it had not taken comes back to them, as what
-is sent to a run that is unknown. Nobody else has to be told: children are threads of their run, and a fork has a past
-of its own.
+is sent to a run that is unknown. Whoever waits for something of it to be written looks once more, and finds that it is
+gone. Nobody else has to be told: children are threads of their run, and a fork has a past of its own.
 """
 
 from collections.abc import Iterable
@@ -16,6 +16,7 @@ from looms.actors.delivery import send_back
 from looms.actors.errors import RunActive
 from looms.actors.group import Group
 from looms.actors.jobs import unknown
+from looms.actors.waking import EVERYTHING, wake_readers
 from looms.reducers.errors import LoomsError
 from looms.reducers.instructions import Wait
 from looms.reducers.items import unpack_item
@@ -50,6 +51,7 @@ def delete(group: Group, run_id: str, *, force: bool) -> None:
         group.tell_later(logs.warning, "run deleted by force", run_id=run_id, status=head.status or "damaged")
     else:
         raise RunActive(f"run {run_id} is {head.status}; one that is not over is cancelled first, then deleted")
+    wake_readers(group, number, [EVERYTHING])
     group.remove(run_id)
 
 

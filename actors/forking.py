@@ -164,6 +164,8 @@ class Part(msgspec.Struct, frozen=True):
         index_rows.write(group.batch, group.reading, number, opened)
         group.ask(AskedEffect(run.run_id, number, effect, run.effect_id(effect.key)) for effect in opened.asked)
         group.set_timer(index_rows.first_due(opened))
+        if index_rows.looks(opened):
+            group.wake(run.run_id)
         if run.end is not None:
             group.over.append((cell.head.status, cell.head.updated_at))
         group.tell_later(

@@ -5,8 +5,8 @@ group before its commit: callers are answered, effects begin and other cells wak
 committed is taken back, cell by cell.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,7 @@ from looms.reducers.entries import Entry
 from looms.reducers.folded import EffectKey, Outstanding
 from looms.reducers.images import Image
 from looms.reducers.items import pack_item
+from looms.reducers.looking import Unseen
 from looms.reducers.registry import Registry
 from looms.snapshots import heads, history, inbox, requests, type_rows
 from looms.snapshots.batch import Batch
@@ -34,11 +35,13 @@ class Memory:
     Attributes:
         keeps: some event may be kept for whoever waits for it next; where there is none, nobody looks.
         types: the types of events that are noted in the store, each with its newest version there.
+        firsts: by the run's number, what was made of its first record, which never changes.
     """
 
     def __init__(self, keeps: bool) -> None:
         self.keeps = keeps
         self.types: dict[str, int] = {}
+        self.firsts: dict[int, Any] = {}
 
 
 class Before(msgspec.Struct, frozen=True, gc=False):
@@ -49,6 +52,24 @@ class Before(msgspec.Struct, frozen=True, gc=False):
     snapshot: int
     chain: Chain
     deferred: bool
+
+
+Span: TypeAlias = tuple[bytes, bytes]
+"""A range of keys, its end not included."""
+
+
+class Unmet(msgspec.Struct, frozen=True):
+    """A joint turn of a caller that has found nothing, and what it has read."""
+
+    turn: Any
+    unseen: Unseen
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What a joint turn has written of a run, by its number: ranges of keys."""
+
+    number: int
+    spans: Sequence[Span]
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -84,6 +105,8 @@ class Group:
         woken: the ids of runs with something new in their durable inbox.
         pictures: what is to become a snapshot after the commit: the cells, and what they were.
         first_due: when the first of the timers that were set is due.
+        watched: in order, joint turns of callers that have found nothing, and what joint turns have written of runs
+            that others have read.
         answers: what the callers are to be told after the commit.
     """
 
@@ -108,6 +131,7 @@ class Group:
         self.over: list[tuple[str, int]] = []
         self.pictures: list[tuple[Cell, Image]] = []
         self.first_due: int | None = None
+        self.watched: list[Unmet | Written] = []
         self.records = 0
         self._noted: list[str] = []
         self.answers: list[Answer] = []

@@ -9,7 +9,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 
@@ -25,10 +25,11 @@ from looms.actors.errors import RuntimeClosed, WrongThread
 from looms.actors.finding import Handlers
 from looms.actors.followers import Followers
 from looms.actors.forking import Forking
-from looms.actors.group import Group, Memory
+from looms.actors.group import Group, Memory, Unmet
 from looms.actors.importing import Importing
 from looms.actors.inflow import Inflow
 from looms.actors.jobs import Job, Turns, unknown
+from looms.actors.joint import JointTurn
 from looms.actors.lacking import MISSING_DEFINITION, lacking
 from looms.actors.large_snapshots import LargeSnapshots
 from looms.actors.one_off import OneOff
@@ -42,8 +43,10 @@ from looms.actors.thinning import Thinning
 from looms.actors.timers import Timers
 from looms.actors.turns import suspend
 from looms.actors.watchdog import Bringing, Watchdog
+from looms.actors.watchers import Watchers
 from looms.actors.writer import Writer, Writing
 from looms.reducers.errors import LoomsError, ModuleError
+from looms.reducers.looking import Unseen
 from looms.reducers.registry import Registry
 from looms.snapshots import effect_rows, heads, inbox, retained, stuck, type_rows
 from looms.snapshots.errors import StoreFormatError
@@ -82,6 +85,7 @@ class Host:
         self.clock.now()  # a clock that gives no time is refused before anything is begun
         self.options = options
         self.followers = Followers()
+        self.watchers = Watchers()
         self.inflow = Inflow()
         self.asides = Asides()
         self.cells = Cells(options.max_resident)
@@ -151,6 +155,7 @@ class Host:
         self.removals.stop(closed)
         self.inflow.let_all_in()
         self.followers.tell_all()
+        self.watchers.refuse_all(RuntimeClosed(f"the runtime on {self.store.path} was closed while this waited"))
 
     def post(self, run_id: str, posted: Posted) -> None:
         """Give an item to the cell of a run, which takes it in its next turn."""
@@ -285,6 +290,12 @@ class Host:
         if group.first_due is not None:
             self.timers.set(group.first_due)
         self.cells.trim()
+        for one in group.watched:
+            if isinstance(one, Unmet):
+                self._watch(one.turn, one.unseen)
+            else:
+                for turn in self.watchers.touched(one.number, one.spans):
+                    self.committer.add(turn)
         self.followers.tell([*group.run_ids, *group.removed])
         if self.followers.rest_awaited:
             self.followers.tell_rest(group.at_rest)
@@ -299,6 +310,14 @@ class Host:
                 self._wake_later(refused.run_id)
         self.followers.tell(group.run_ids)
         self.followers.tell_rest(group.run_ids)
+
+    def _watch(self, turn: JointTurn[Any], unseen: Unseen) -> None:
+        """Have a joint turn that found nothing wait, without a place among the calls that are soon answered."""
+        if turn.last or turn.call.unheard:
+            turn.call.answer(None)
+        else:
+            turn.call.uncount()
+            self.watchers.add(turn, unseen.number, unseen.reads)
 
     def _wake_later(self, run_id: str) -> None:
         async def later() -> None:

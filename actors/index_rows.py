@@ -6,9 +6,10 @@ from collections.abc import Container
 import msgspec
 
 from looms.reducers.folded import Cancelling, EffectKey, FoldedRun, Outstanding
+from looms.reducers.items import Look, pack_item
 from looms.reducers.matching import Shape, digest
 from looms.reducers.open_waits import OpenWait, WaitKey
-from looms.snapshots import effect_rows, shapes, timers, wait_rows
+from looms.snapshots import effect_rows, inbox, read_rows, shapes, timers, wait_rows
 from looms.snapshots.batch import Batch
 from looms.snapshots.reading import Reading
 from looms.snapshots.timers import TimerKey
@@ -72,6 +73,11 @@ def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None
         _wait(batch, number, wait, counts, -1)
     for wait in changed.opened:
         _wait(batch, number, wait, counts, 1)
+    for wait in changed.retired:
+        if wait.joint is not None:
+            read_rows.unpark(reading, batch, (number, *wait.key))
+    for look in looks(changed):
+        inbox.put(batch, number, pack_item(look))
     for (type, shape), by in counts.items():
         if by:
             shapes.change(reading, batch, type, shape, by)
@@ -84,6 +90,11 @@ def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None
             timers.delete(batch, grace_timer(number, changed.grace_before))
         if changed.grace is not None:
             timers.put(batch, grace_timer(number, changed.grace))
+
+
+def looks(changed: Changes) -> list[Look]:
+    """What the run itself is to look at: it has waits that are met in a joint turn. They stand in its durable inbox."""
+    return [Look(wait.key) for wait in changed.opened if wait.joint is not None]
 
 
 def first_due(changed: Changes) -> int | None:

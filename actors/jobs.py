@@ -8,7 +8,7 @@ from looms.actors.cell import Posted
 from looms.actors.errors import UnknownRun
 from looms.actors.group import Group
 from looms.actors.retained import Kept, keep
-from looms.actors.turns import take_messages
+from looms.actors.taking import take_messages
 from looms.reducers.items import CancelAsked, Delivery, GraceOver
 from looms.reducers.plan import Undelivered
 from looms.snapshots import timers

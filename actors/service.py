@@ -1,7 +1,7 @@
 """What may be asked of a host: a question is checked, and becomes a job or an item whose call its commit answers."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ from looms.actors.handlers import Unrecordable
 from looms.actors.host import Host
 from looms.actors.importing import Imported
 from looms.actors.jobs import unknown
+from looms.actors.joint import Joint, JointTurn
 from looms.actors.letters import letter_of
 from looms.actors.one_off import OneOff, Refusal
 from looms.actors.publishing import Publication, Published
@@ -22,8 +23,9 @@ from looms.actors.requests import ImportRuns
 from looms.actors.retiring import delete as delete_ended
 from looms.actors.run_ids import new_run_id
 from looms.actors.starting import Beginning, Begun
+from looms.actors.taking import resume
 from looms.actors.thinning import LIMIT, thin
-from looms.actors.turns import refusal, resume, take_turn
+from looms.actors.turns import refusal, take_turn
 from looms.reducers.calls import CALL
 from looms.reducers.codec import Unfit
 from looms.reducers.definitions import Definition
@@ -34,11 +36,14 @@ from looms.reducers.givens import word
 from looms.reducers.ids import checked_id
 from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Letter, ReleaseAsked
 from looms.reducers.lifecycle import Returned
+from looms.reducers.looking import Unseen
 from looms.reducers.messages import shown
 from looms.reducers.moments import due_after, is_seconds
 from looms.reducers.plan import Accepted, Duplicate, Ignored, Outcome, Undelivered
 from looms.reducers.sizes import TOGETHER, too_large
 from looms.snapshots import effect_rows, heads
+
+T = TypeVar("T")
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -78,6 +83,15 @@ class Service(msgspec.Struct, frozen=True, gc=False):
     host: Host
     request: bytes | None = None
 
+    def joint(self, do: Callable[[Joint], T | Unseen]) -> JointTurn[T]:
+        """Ask for a function to be run in a joint turn."""
+        self.host.check_open()
+        call: Call[T | None] = Call()
+        call.counted(self.host.inflow, 0)
+        turn = JointTurn(do, call)
+        self.host.committer.add(turn)
+        return turn
+
     def start(self, definition: Definition[Any, Any, Any], input: Any, run_id: str | None, exists: str) -> Call[Begun]:
         """Ask for a run to be started.
 
@@ -88,6 +102,8 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         self.host.check_open()
         if not isinstance(definition, Definition):
             raise InvalidInput(f"{shown(definition)} is no definition; give a reducer as @module.reducer left it")
+        if definition.shared:
+            raise InvalidInput(f"{definition.name} is a store; create it with runtime.store(cls, id, initial)")
         if self.host.code.definition(definition.name) is not definition:
             raise ModuleError(f"{definition.name} is another definition than the one of that name among these modules")
         word("exists", exists, "error", "return")

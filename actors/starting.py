@@ -3,11 +3,12 @@
 import msgspec
 
 from looms.actors.calls import Call
-from looms.actors.cell import Posted
+from looms.actors.cell import Cell, Posted
 from looms.actors.errors import RunExists
 from looms.actors.group import Group
 from looms.actors.retained import take_for_new
 from looms.actors.turns import take_turn
+from looms.reducers.errors import LoomsError
 from looms.reducers.items import Start
 from looms.reducers.plan import Refused
 from looms.snapshots import heads
@@ -52,20 +53,39 @@ class Beginning(msgspec.Struct, frozen=True):
                     exists(there.head, ", or pass exists='return' to get one of the same definition that is there"),
                 )
             return
-        head = heads.new(group.reading, group.batch, self.run_id, self.definition, group.now)
-        cell = group.begin(head)
-        (outcome,) = take_turn(group, cell, [Posted(Start(self.input))])
-        if isinstance(outcome, Refused):
-            group.batch.give_back(head.number)
-            group.refuse(self.call, outcome.error)
-            return
-        for kept in take_for_new(group, self.run_id):
-            take_turn(group, cell, [Posted(kept)])
-        group.answer(self.call, Begun(self.run_id))
+        try:
+            begun(group, self.definition, self.run_id, self.input)
+        except LoomsError as error:
+            group.refuse(self.call, error)
+        else:
+            group.answer(self.call, Begun(self.run_id))
 
     def refuse(self, error: BaseException) -> None:
         """Tell whoever asked for it."""
         self.call.refuse(error)
+
+
+def begun(group: Group, definition: str, run_id: str, input: bytes) -> Cell:
+    """A run that begins in a group, and has taken what was kept for it.
+
+    Args:
+        group: the group.
+        definition: the root's definition, which is in the registry.
+        run_id: an id that no run has.
+        input: the input, packed.
+
+    Raises:
+        LoomsError: its code raised; there is no such run.
+    """
+    head = heads.new(group.reading, group.batch, run_id, definition, group.now)
+    cell = group.begin(head)
+    (outcome,) = take_turn(group, cell, [Posted(Start(input))])
+    if isinstance(outcome, Refused):
+        group.batch.give_back(head.number)
+        raise outcome.error
+    for kept in take_for_new(group, run_id):
+        take_turn(group, cell, [Posted(kept)])
+    return cell
 
 
 def exists(there: Head, instead: str = "") -> RunExists:

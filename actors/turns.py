@@ -42,16 +42,15 @@ from looms.reducers.plan import (
 from looms.snapshots import effect_rows, heads, history, inbox, keys, timers
 from looms.snapshots.timers import TimerKey
 
-READ = 256  # messages of a durable inbox that a turn takes
 
-
-def take_turn(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
+def take_turn(group: Group, cell: Cell, posted: list[Posted], items: list[Item] | None = None) -> list[Outcome]:
     """Let a cell take what was posted, and what was kept for the waits that it opens.
 
     Args:
         group: the group that the turn is part of.
         cell: the cell; one of a suspended run keeps what the runtime brings and refuses the rest.
         posted: what came, in order.
+        items: what is taken in place of these, where that is something else.
 
     Returns:
         What became of the items that were tried.
@@ -62,55 +61,18 @@ def take_turn(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
         _put_by(group, cell, posted)
         return []
     if not group.memory.keeps:
-        return _plan(group, cell, posted)
+        return _plan(group, cell, posted, items)
     mark = cell.run.journal.mark()
-    outcomes = _plan(group, cell, posted)
+    outcomes = _plan(group, cell, posted, items)
     for kept in retained.take_for(group, cell, mark):
         take_turn(group, cell, [Posted(kept)])
     return outcomes
 
 
-def take_messages(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
-    """Let a cell take what waits in its durable inbox, and then what was posted.
-
-    Returns:
-        What became of the items that were tried.
-    """
-    if not cell.unread or cell.suspended is not None:
-        return take_turn(group, cell, posted)
-    group.look(cell)
-    found = inbox.items(group.reading, cell.head.number, cell.skipped, READ)
-    waiting = [Posted(item, message=n) for n, item in found]
-    outcomes = take_turn(group, cell, [*waiting, *posted])
-    cell.skipped = 0
-    if len(found) == READ:
-        if all(isinstance(outcome, Deferred) for outcome in outcomes[:READ]):
-            cell.skipped = found[-1][0]  # what waits for room keeps nobody from what the run waits for
-        group.wake(cell.run.run_id)
-    return outcomes
-
-
-def resume(group: Group, cell: Cell) -> None:
-    """Let a suspended run try again what it could not take."""
-    if cell.problem is not None and not cell.busy:
-        cell = group.replace(cell)
-        if cell.problem is not None:
-            return
-    if cell.head.status == "suspended":
-        before = group.touch(cell)
-        cell.head = msgspec.structs.replace(
-            before, status=cell.run.status, error=None, updated_at=group.now, unfolded=False
-        )
-        heads.put(group.batch, before, cell.head)
-    cell.unread = True
-    take_messages(group, cell, [])
-    group.resumed.append(cell.head.number)
-
-
-def _plan(group: Group, cell: Cell, posted: list[Posted]) -> list[Outcome]:
+def _plan(group: Group, cell: Cell, posted: list[Posted], items: list[Item] | None = None) -> list[Outcome]:
     """Plan a turn, write it, and see to what becomes of each item."""
     run, mark, grace, held = cell.run, cell.run.journal.mark(), cell.run.cancelling, len(cell.run.mailbox)
-    items = [one.item for one in posted]
+    items = items or [one.item for one in posted]
     known = _known_keys(group, cell.head.number, items)
     turn = plan(run, items, group.code, group.now, group.options.limits, known)
     if turn.entries:
@@ -176,6 +138,8 @@ def _write_index(group: Group, run: FoldedRun, changed: index_rows.Changes) -> N
     group.ask(Asked(run.run_id, run.number, effect, run.effect_id(effect.key)) for effect in changed.asked)
     group.end((run.number, key) for key in changed.ended)
     group.set_timer(index_rows.first_due(changed))
+    if index_rows.looks(changed):
+        group.wake(run.run_id)
 
 
 def _conclude(group: Group, cell: Cell, posted: Posted, outcome: Outcome) -> None:
@@ -246,11 +210,18 @@ def _why(error: ReducerError) -> str:
     return told(cause) if isinstance(cause, ProgramError | InvalidMatch) else str(error)
 
 
-def suspend(group: Group, cell: Cell, error: LoomsError) -> None:
-    """Suspend a run that waits for nothing but its code."""
+def suspend(group: Group, cell: Cell, error: LoomsError, left: list[Posted] | None = None) -> None:
+    """Suspend a run that cannot go on with its code.
+
+    Args:
+        group: the group.
+        cell: its cell.
+        error: why it cannot.
+        left: what it could not take, which stays.
+    """
     wrong = ReducerError(str(error), run_id=cell.run.run_id, seq=cell.head.seq, type=type(error).__name__)
     wrong.__cause__ = error
-    _suspend(group, cell, wrong, [])
+    _suspend(group, cell, wrong, left or [])
 
 
 def _suspend(group: Group, cell: Cell, error: ReducerError, left: list[Posted]) -> None:

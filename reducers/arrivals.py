@@ -5,16 +5,19 @@ import msgspec
 from looms.reducers.cascade import NOTHING_MORE, Arriving, finished
 from looms.reducers.codec import Unfit, encode
 from looms.reducers.entries import More, Origin
-from looms.reducers.errors import EffectOver, InvalidInput, MailboxFull, RunFinished
+from looms.reducers.errors import EffectOver, InvalidInput, MailboxFull, RunFinished, TakesNoEvents
 from looms.reducers.folded import ROOT, FoldedRun, Outstanding, Thread
 from looms.reducers.items import (
     CancelAsked,
     Delivery,
     EffectAnswer,
     EffectGaveUp,
+    Found,
     GraceOver,
     Item,
     Letter,
+    Look,
+    PatchAsked,
     ReleaseAsked,
     SignalReturned,
     Start,
@@ -25,6 +28,8 @@ from looms.reducers.lifecycle import (
     CANCELLED,
     EFFECT_COMPLETED,
     EFFECT_FAILED,
+    MET,
+    PATCHED,
     RELEASED,
     RETURNED,
     SIGNAL_FAILED,
@@ -34,6 +39,7 @@ from looms.reducers.lifecycle import (
     CancelRequested,
     EffectCompleted,
     EffectFailed,
+    Patched,
     Released,
     SignalFailed,
     Started,
@@ -73,6 +79,10 @@ def arrivals(run: FoldedRun, item: Item, code: Registry, now: int) -> list[Arriv
             return _release(run, run.effects[effect]) if effect in run.effects else []
         case TimerFired(wait=wait):
             return _timeout(run, wait, now)
+        case Found():
+            return _found(run, item)
+        case Look():
+            return []  # whoever plans the turn looks, and gives what it found
         case GraceOver(seq=seq):
             grace = run.cancelling
             if grace is None or grace.seq != seq:
@@ -82,6 +92,9 @@ def arrivals(run: FoldedRun, item: Item, code: Registry, now: int) -> list[Arriv
             return _returned_signal(run, item)
         case CancelAsked():
             return _cancellation(run, item, code, now)
+        case PatchAsked(patch=patch, sender=sender):
+            whose: Origin = "signal" if sender is None else "run"
+            return [Arriving(PATCHED, Patched(patch), origin=whose, more=More(thread=ROOT, sender=sender))]
 
 
 def _start(run: FoldedRun, item: Start, code: Registry) -> Arriving:
@@ -144,6 +157,16 @@ def _timeout(run: FoldedRun, key: tuple[int, int], now: int) -> list[Arriving]:
     return [Arriving(TIMED_OUT, TimedOut(wait.id), origin="timer", more=more, only=run.threads[wait.thread])]
 
 
+def _found(run: FoldedRun, item: Found) -> list[Arriving]:
+    wait = run.waits.by_key.get(item.wait)
+    if wait is None or wait.joint is None:
+        return []
+    payload = encode({"wait": wait.id, "value": item.value})
+    event = MET.unpack(payload, MET.version)  # as it will be read from the record
+    more = More(cause=wait.key[0], thread=wait.thread, sender=item.sender)
+    return [Arriving(MET, event, payload, origin="run", more=more, only=run.threads[wait.thread])]
+
+
 def _returned_signal(run: FoldedRun, item: SignalReturned) -> list[Arriving]:
     sender = run.threads.get(item.thread)
     if sender is None or sender.born[0] >= item.seq:
@@ -160,6 +183,8 @@ def _cancellation(run: FoldedRun, item: CancelAsked, code: Registry, now: int) -
     if run.cancelling is not None and not item.at_once:
         return []
     known = code.definitions.get(run.definition)
+    if known is not None and known.shared:
+        raise TakesNoEvents(f"run {run.run_id} is a {known.name}, which is not cancelled but deleted")
     if item.at_once or known is None or CancelRequested not in known.handles:
         return [Arriving(CANCELLED, Cancelled(item.reason), origin="signal")]
     try:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from looms.reducers.annotations import called, signature
-from looms.reducers.codec import Codec, declared
+from looms.reducers.codec import Codec, PlainCodec, declared
 from looms.reducers.effects import Effect, Retry
 from looms.reducers.messages import shown
 from looms.reducers.moments import is_seconds
@@ -113,7 +113,7 @@ def _codec(function: Callable[..., Any], name: str) -> Codec[Any]:
     return declared(None if said in (Never, NoReturn) else said, f"the result of {name}", objects=True)
 
 
-_ANYTHING: Codec[Any] = Codec(Any, "a result")
+_ANYTHING = PlainCodec("a result")
 
 
 class CallRequest(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from looms.reducers.errors import (
     MailboxFull,
     ReducerError,
     RunFinished,
+    TakesNoEvents,
     TurnTooLong,
 )
 from looms.reducers.events import Event, EventType
@@ -40,6 +41,7 @@ from looms.reducers.lifecycle import (
     CHILD_COMPLETED,
     CHILD_FAILED,
     EFFECT_COMPLETED,
+    MET,
     RELEASED,
     STARTED,
     TAKEN,
@@ -47,6 +49,7 @@ from looms.reducers.lifecycle import (
     ChildCompleted,
     ChildFailed,
     EffectFailed,
+    Met,
     Started,
     Taken,
     TimedOut,
@@ -262,6 +265,11 @@ class Cascade:
         return f"{said}, at number {self._came:,} of the events that came together; send fewer at once"
 
     def _keep(self, entry: Entry) -> None:
+        known = self._code.definitions.get(self._run.definition)
+        if known is not None and known.shared:
+            raise TakesNoEvents(
+                f"run {self._run.run_id} is a {known.name}, which takes no events, and no {entry.row.type}"
+            )
         if len(self._run.mailbox) >= self._most_kept:
             raise MailboxFull(
                 f"run {self._run.run_id}: nobody takes {entry.row.type}, and the mailbox holds "
@@ -286,6 +294,8 @@ class Cascade:
             return {}
         if arriving.kind is EFFECT_COMPLETED and address is None:
             return {}
+        if arriving.kind is MET:
+            return self._met(arriving)
         met = run.waits.met_by(arriving.kind.names, given, arriving.kind.called)
         if address is not None:
             thread = run.threads.get(address)
@@ -302,6 +312,12 @@ class Cascade:
             others = sorted((run.threads[id] for id in met if id != ROOT), key=lambda thread: thread.born)
             takers.update((thread.id, met[thread.id]) for thread in others)
         return takers
+
+    def _met(self, arriving: Arriving) -> dict[str, OpenWait | None]:
+        """The thread that looked for what was found, and the wait that is met by it."""
+        waits, address, event = self._run.waits, arriving.more.thread, arriving.event
+        key = waits.with_id(address, event.wait) if address is not None and isinstance(event, Met) else None
+        return {} if key is None or address is None else {address: waits.by_key[key]}
 
     def _folds(self, thread: Thread, arriving: Arriving) -> bool:
         """Whether a thread takes an event without a wait: it handles the type, and none of its waits names it."""

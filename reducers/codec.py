@@ -60,13 +60,17 @@ class Codec(Generic[T]):
         if unknown := first_unknown(self.schema, objects=objects):
             raise ModuleError(f"{where}: {unknown} is not a type that msgspec can check; use structs and plain types")
 
-    def pack(self, value: Any) -> tuple[bytes, T]:
+    def pack(self, value: Any, *, dicts: bool = False) -> tuple[bytes, T]:
         """The bytes of a value, and the value as it will come back from them: what the declared type asks for.
+
+        Args:
+            value: the value.
+            dicts: a dict in it of a struct's fields will do for that.
 
         Raises:
             Unfit: the value is not of the type, is too large, or would come back as something else.
         """
-        packed = self._pack(value, declared=True)
+        packed = self._pack(value, declared=True, dicts=dicts)
         if len(packed[0]) > LARGEST:
             raise Unfit(too_large(len(packed[0]), LARGEST))
         return packed
@@ -79,19 +83,14 @@ class Codec(Generic[T]):
         """
         return self._pack(value, declared=False)[0]
 
-    def _pack(self, value: Any, *, declared: bool) -> tuple[bytes, T]:
-        try:
-            data = encode(value)
-        except RecursionError as error:
-            raise Unfit(too_deep(value) or str(error)) from error
-        except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
-            raise Unfit(f"{error} - at `{first_unencodable(value, encode)}`") from error
+    def _pack(self, value: Any, *, declared: bool, dicts: bool = False) -> tuple[bytes, T]:
+        data = _encoded(value)
         decoded = self.unpack(data)
         try:
             same = bool(decoded == value) and is_exactly(value, decoded)
         except (RecursionError, ArithmeticError):  # nested too deeply; a Decimal that is a signalling nan
             same = False
-        if not same and (difference := first_difference(value, decoded, declared=declared)):
+        if not same and (difference := first_difference(value, decoded, declared=declared, dicts=dicts)):
             raise Unfit(difference)
         return data, decoded
 
@@ -147,6 +146,37 @@ class Codec(Generic[T]):
         except (msgspec.MsgspecError, ValueError) as error:
             raise Unfit(str(error)) from error
         return value
+
+
+class PlainCodec(Codec[Any]):
+    """Whatever msgspec can encode, as plain data: it comes back as None, booleans, numbers, text, lists, dicts.
+
+    Args:
+        where: what it is for, for messages.
+    """
+
+    def __init__(self, where: str) -> None:
+        super().__init__(Any, where)
+
+    def pack(self, value: Any, *, dicts: bool = False) -> tuple[bytes, Any]:
+        """The bytes of a value, and the plain data that it comes back as.
+
+        Raises:
+            Unfit: msgspec cannot encode it, or it is too large.
+        """
+        data = _encoded(value)
+        if len(data) > LARGEST:
+            raise Unfit(too_large(len(data), LARGEST))
+        return data, self.unpack(data)
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return encode(value)
+    except RecursionError as error:
+        raise Unfit(too_deep(value) or str(error)) from error
+    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
+        raise Unfit(f"{error} - at `{first_unencodable(value, encode)}`") from error
 
 
 def declared(type: Any, where: str, *, objects: bool = False) -> Codec[Any]:

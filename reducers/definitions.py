@@ -12,6 +12,7 @@ from looms.reducers.codec import Codec, Unfit, declared
 from looms.reducers.errors import InvalidInput, ModuleError
 from looms.reducers.events import Event, checked_version, event_type
 from looms.reducers.instructions import Instruction, Reduced, Step
+from looms.reducers.looking import Looker
 from looms.reducers.schemas import fingerprint
 from looms.reducers.state import State
 
@@ -46,9 +47,11 @@ class Definition(Generic[S, I, O]):
         version: what the user says of the state's meaning; stored states of another version are folded anew.
         handles: the classes of the events that it takes.
         takes_any: it may wait for any event, and takes any that is addressed to it.
+        shared: its state is data that many share: its runs take patches, and neither events nor a cancellation.
     """
 
     takes_any = False
+    shared = False
     _called = "reducer"
     _objects = False  # an `object` in the types of its input and output is any plain data
 
@@ -123,6 +126,14 @@ class Definition(Generic[S, I, O]):
             LoomsError: its code does not lead there.
         """
         raise ModuleError(f"{self.name} has no functions of its own called")
+
+    def look(self, state: S, thread: str, id: str) -> Looker | None:
+        """What a thread of this kind looks for by the wait of an id; None where that is over.
+
+        Raises:
+            LoomsError: its code does not lead there.
+        """
+        raise ModuleError(f"{self.name} looks for nothing by itself")
 
     def pack_input(self, value: Any) -> tuple[bytes, I]:
         """An input's bytes, and the input as it will be read.

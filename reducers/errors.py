@@ -44,6 +44,10 @@ class EffectOver(LoomsError):
     """An effect whose handler emits though the effect is over: settled, cancelled, or ended with its thread."""
 
 
+class TakesNoEvents(LoomsError):
+    """A run that is data which many share: it is changed by whoever shares it, and takes no signals."""
+
+
 class SeqOutOfRange(LoomsError):
     """A sequence number at which a run has nothing to show."""
 

@@ -58,18 +58,22 @@ def is_exactly(given: Any, decoded: Any, depth: int = 0) -> bool:
     )
 
 
-def first_difference(given: Any, decoded: Any, *, declared: bool = True) -> str | None:
+def first_difference(given: Any, decoded: Any, *, declared: bool = True, dicts: bool = False) -> str | None:
     """Where a value comes back as something else than it was, with what is there, or None.
 
     Args:
         given: the value.
         decoded: what comes back.
         declared: what a declared type asks for is no difference.
+        dicts: neither is a struct for a dict of its fields.
     """
     todo: list[tuple[Any, Any, str, int]] = [(given, decoded, "$", 0)]
     while todo:
         given, decoded, path, depth = todo.pop()
-        if not _alike(given, decoded, declared):
+        if dicts and type(given) is dict and (fields := _fields(decoded)) is not None:
+            if unknown := [name for name in given if name not in fields]:
+                return f"{type(decoded).__name__} has no field {shown(unknown[0])} - at `{path}`"
+        elif not _alike(given, decoded, declared):
             return f"{_told(given, decoded)} - at `{path}`"
         inner = [(a, b, path + place, depth + 1) for place, a, b in _pairs(given, decoded)]
         if inner and depth >= DEEPEST:
@@ -102,8 +106,23 @@ def _asked_for(given: Any, decoded: Any) -> bool:
     return kind in (str, int, float) and isinstance(decoded, _READ_FROM_TEXT)
 
 
+def _fields(decoded: Any) -> dict[str, str] | None:
+    """How each field of a struct or dataclass is called where it is stored, with its own name; its tag has none."""
+    if isinstance(decoded, msgspec.Struct):
+        tag = decoded.__struct_config__.tag_field
+        names = dict(zip(decoded.__struct_encode_fields__, decoded.__struct_fields__, strict=True))
+        return names if tag is None else {**names, tag: ""}
+    if dataclasses.is_dataclass(decoded):
+        return {field.name: field.name for field in dataclasses.fields(decoded)}
+    return None
+
+
 def _pairs(given: Any, decoded: Any) -> list[tuple[str, Any, Any]]:
     """The parts of two values that are alike, each with its place."""
+    if type(given) is dict and (fields := _fields(decoded)) is not None:
+        return [
+            (f".{name}", given[name], getattr(decoded, own)) for name, own in fields.items() if own and name in given
+        ]
     if isinstance(decoded, msgspec.Struct):
         return [(f".{name}", getattr(given, name), getattr(decoded, name)) for name in decoded.__struct_fields__]
     if isinstance(decoded, dict):

@@ -186,7 +186,7 @@ def _opened(run: FoldedRun, thread: str, key: tuple[int, int], wait: Wait) -> Op
     dues = [] if wait.timeout is None else [due_after(run.at, wait.timeout)]
     if wait.deadline is not None:
         dues.append(max(wait.deadline, run.at))
-    return OpenWait(key, thread, id, wait.types, wait.match, min(dues, default=None), wait.group)
+    return OpenWait(key, thread, id, wait.types, wait.match, min(dues, default=None), wait.group, wait.joint)
 
 
 def _refold(

@@ -32,7 +32,11 @@ class Emit(msgspec.Struct, frozen=True, tag_field="instruction", tag="emit"):
 
 
 class Wait(msgspec.Struct, frozen=True, tag_field="instruction", tag="wait", omit_defaults=True):
-    """Park until an event of these types contains the match, or the deadline passes. A sleep has no types."""
+    """Park until an event of these types contains the match, or the deadline passes. A sleep has no types.
+
+    One with `joint` is met in a joint turn instead, in which its thread looks whether what it waits for is there; the
+    text says for people what it looks at.
+    """
 
     types: tuple[str, ...] = ()
     match: dict[str, Any] = {}
@@ -40,6 +44,7 @@ class Wait(msgspec.Struct, frozen=True, tag_field="instruction", tag="wait", omi
     deadline: int | None = None  # milliseconds since 1970
     id: str | None = None
     group: str | None = None
+    joint: str | None = None
 
 
 class Spawn(msgspec.Struct, frozen=True, tag_field="instruction", tag="spawn"):
@@ -191,6 +196,27 @@ def sleep(seconds: float | None = None, *, until: datetime | None = None, id: st
         timeout=_seconds(seconds, "sleep"),
         deadline=None if until is None else millis(until),
         id=_id(id, "the id of a sleep"),
+    )
+
+
+def joint(about: str, *, id: str, timeout: float | None = None, deadline: datetime | None = None) -> Wait:
+    """Ask to be parked until a joint turn finds what this thread looks for, which gives ``looms.met``.
+
+    Args:
+        about: what is looked at, for people.
+        id: a name for it among the waits of this thread, by which the thread's code is asked what to look for.
+        timeout: seconds, from the moment of this decision, after which ``TimedOut`` comes instead.
+        deadline: the same as a moment with a time zone.
+
+    Raises:
+        InvalidInput: an id that is none.
+        ValueError: a timeout that is no number of seconds, a deadline without a zone.
+    """
+    return Wait(
+        timeout=_seconds(timeout, "timeout"),
+        deadline=None if deadline is None else millis(deadline),
+        id=_id(id, "the id of a wait"),
+        joint=about,
     )
 
 

@@ -1,6 +1,6 @@
 """What may come to a run: the items of a cell's inbox. Those that must outlive a process are stored as they are."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -102,6 +102,44 @@ class SignalReturned(msgspec.Struct, frozen=True, tag_field="item", tag="returne
     reason: str
 
 
+class Look(msgspec.Struct, frozen=True, tag_field="item", tag="look", omit_defaults=True):
+    """A wait that is met in a joint turn is to be looked at: it was just made, or what it had looked at has changed.
+
+    Attributes:
+        wait: which.
+        since: its place among those that wait, from the first time that it had to; 0 before.
+    """
+
+    wait: WaitKey
+    since: int = 0
+
+
+class Found(msgspec.Struct, frozen=True, tag_field="item", tag="found", omit_defaults=True):
+    """A joint turn found what a wait is for. It is of that turn alone, and never kept.
+
+    Attributes:
+        wait: which.
+        value: what was found, plain data.
+        sender: the run that was looked at, and the seq as of which.
+    """
+
+    wait: WaitKey
+    value: Any
+    sender: tuple[str, int] | None = None
+
+
+class PatchAsked(msgspec.Struct, frozen=True, tag_field="item", tag="patch", omit_defaults=True):
+    """Somebody changes the state of a run whose state is data that many share.
+
+    Attributes:
+        patch: what makes the new state of the old one, plain data.
+        sender: the run and seq that asked for it, if a run did.
+    """
+
+    patch: Any
+    sender: tuple[str, int] | None = None
+
+
 class CancelAsked(msgspec.Struct, frozen=True, tag_field="item", tag="cancel"):
     """Somebody asks the run to end, within a grace in seconds; or has it ended at once, whatever its code says."""
 
@@ -120,6 +158,9 @@ Item: TypeAlias = (
     | ReleaseAsked
     | SignalReturned
     | CancelAsked
+    | Look
+    | Found
+    | PatchAsked
 )
 
 _items: msgspec.msgpack.Decoder[Item] = msgspec.msgpack.Decoder(Item)

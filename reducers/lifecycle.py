@@ -70,6 +70,13 @@ class Taken(Event, frozen=True):
     seq: int
 
 
+class Met(Event, frozen=True):
+    """A joint turn found what a wait is for; `wait` is its id, `value` what was found."""
+
+    wait: str
+    value: Any
+
+
 class EffectCompleted(Event, frozen=True):
     """An effect is done and answered with no event."""
 
@@ -86,6 +93,12 @@ class Released(Event, frozen=True):
     """An effect is to be run that was held since its run was forked."""
 
     effect_id: str
+
+
+class Patched(Event, frozen=True):
+    """The state was changed from outside: ``patch`` makes the new one of the old one; None where they are the same."""
+
+    patch: Any
 
 
 class Cancelled(Event, frozen=True):
@@ -106,7 +119,9 @@ SIGNAL_FAILED: EventType[SignalFailed] = register(SignalFailed, "looms.signal_fa
 CANCEL_REQUESTED: EventType[CancelRequested] = register(CancelRequested, "looms.cancel_requested")
 CANCELLED: EventType[Cancelled] = register(Cancelled, "looms.cancelled")
 TAKEN: EventType[Taken] = register(Taken, "looms.taken")
+MET: EventType[Met] = register(Met, "looms.met")
 RELEASED: EventType[Released] = register(Released, "looms.released")
+PATCHED: EventType[Patched] = register(Patched, "looms.patched")
 
 RUNTIME_EVENTS: tuple[EventType[Any], ...] = (
     STARTED,
@@ -121,5 +136,7 @@ RUNTIME_EVENTS: tuple[EventType[Any], ...] = (
     CANCEL_REQUESTED,
     CANCELLED,
     TAKEN,
+    MET,
     RELEASED,
+    PATCHED,
 )

@@ -31,6 +31,7 @@ class OpenWait(msgspec.Struct, frozen=True, gc=False):
     match: dict[str, Any]
     due: int | None
     group: str | None
+    joint: str | None = None  # what it looks at, where it is met in a joint turn
 
     def is_for(self, types: tuple[str, ...]) -> bool:
         """Whether it names one of these event types."""

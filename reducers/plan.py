@@ -13,9 +13,9 @@ import msgspec
 from looms.reducers.arrivals import arrivals
 from looms.reducers.cascade import Arriving, Cascade
 from looms.reducers.entries import Entry
-from looms.reducers.errors import EffectOver, LoomsError, MailboxFull, ReducerError, RunFinished
+from looms.reducers.errors import EffectOver, LoomsError, MailboxFull, ReducerError, RunFinished, TakesNoEvents
 from looms.reducers.folded import FoldedRun
-from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Item, Start
+from looms.reducers.items import CancelAsked, Delivery, EffectAnswer, Item, PatchAsked, Start
 from looms.reducers.registry import Registry
 
 
@@ -141,9 +141,11 @@ def _take(run: FoldedRun, item: Item, code: Registry, now: int, limits: Limits) 
 
 def _refusal(item: Item, error: LoomsError, run: FoldedRun) -> Outcome:
     """What becomes of an item that cannot be taken."""
-    if isinstance(item, Start | CancelAsked) or (isinstance(item, Delivery | EffectAnswer) and item.to_caller):
+    if isinstance(item, Start | CancelAsked | PatchAsked) or (
+        isinstance(item, Delivery | EffectAnswer) and item.to_caller
+    ):
         return Refused(error)
-    if isinstance(error, RunFinished | EffectOver):
+    if isinstance(error, RunFinished | EffectOver | TakesNoEvents):
         return Undelivered(str(error))
     if isinstance(error, MailboxFull):
         return Deferred()

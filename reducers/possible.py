@@ -16,6 +16,8 @@ from looms.reducers.lifecycle import (
     CHILD_FAILED,
     EFFECT_COMPLETED,
     EFFECT_FAILED,
+    MET,
+    PATCHED,
     RELEASED,
     RETURNED,
     SIGNAL_FAILED,
@@ -38,10 +40,16 @@ _ORIGINS: dict[str, tuple[str, ...]] = {
     CANCELLED.name: ("signal", "timer"),
     TAKEN.name: ("thread",),
     RELEASED.name: ("signal",),
+    PATCHED.name: ("signal", "run"),
+    MET.name: ("run",),
 }
 _ORIGINS_OF_USERS_EVENTS = ("signal", "run", "effect", "thread")
 _TOLD_TO_A_THREAD = {
-    name.name for name in (STARTED, CHILD_COMPLETED, CHILD_FAILED, CHILD_CANCELLED, SIGNAL_FAILED, TIMED_OUT, TAKEN)
+    kind.name
+    for kind in (
+        *(STARTED, CHILD_COMPLETED, CHILD_FAILED, CHILD_CANCELLED),
+        *(SIGNAL_FAILED, TIMED_OUT, TAKEN, PATCHED, MET),
+    )
 }
 
 
@@ -65,6 +73,7 @@ class Possible:
             or _effect(run, entry)
             or _thread(run, entry)
             or _time(run, entry)
+            or _met(run, entry)
             or _takers(run, entry)
             or self._key(entry)
         )
@@ -101,7 +110,8 @@ def _envelope(entry: Entry) -> str | None:
     user_sent = not row.type.startswith("looms.")
     if more.key is not None and not (row.origin == "signal" and user_sent):
         return f"a {row.type} of the origin {row.origin!r} comes with no idempotency key"
-    if (more.sender is not None) != (row.origin == "run" and user_sent):
+    from_a_run = row.origin == "run" and row.type != SIGNAL_FAILED.name
+    if (more.sender is not None) != from_a_run and row.type != MET.name:  # what is found may be that there is no run
         return f"what another run sent has the origin 'run' and a sender, and nothing else has; this is {row.origin!r}"
     if (more.due is not None) != (row.type == CANCEL_REQUESTED.name):
         return f"a time that is due stands in a {CANCEL_REQUESTED.name}, and in nothing else"
@@ -164,6 +174,19 @@ def _time(run: FoldedRun, entry: Entry) -> str | None:
             return f"wait {entry.plain['wait']!r} is due at {due}, asked for by record {key[0]}; this says otherwise"
     if row.type == CANCELLED.name and row.origin == "timer" and (grace is None or more.cause != grace.seq):
         return "no grace was given there that could be over"
+    return None
+
+
+def _met(run: FoldedRun, entry: Entry) -> str | None:
+    """Whether what was found was looked for."""
+    if entry.row.type != MET.name:
+        return None
+    thread, id = entry.more.thread or "", entry.plain["wait"]
+    key = run.waits.with_id(thread, id)
+    if key is None or run.waits.by_key[key].joint is None:
+        return f"thread {thread} looks for nothing by a wait {id!r} there"
+    if entry.more.cause != key[0] or entry.more.satisfied != {thread: id}:
+        return f"it meets wait {id!r}, asked for by record {key[0]}; this says otherwise"
     return None
 
 

@@ -70,6 +70,7 @@ class _Wait(msgspec.Struct):
     match: Any
     due: Any
     group: Any
+    joint: Any
 
 
 class _Effect(msgspec.Struct):
@@ -107,7 +108,8 @@ def _picture(
         return parts
     for wait in run.waits:
         due = UNSET if wait.due is None else moment(wait.due)
-        waits[wait.thread][wait.id] = _Wait(wait.types or UNSET, wait.match or UNSET, due, wait.group or UNSET)
+        about = wait.types or UNSET, wait.match or UNSET, due, wait.group or UNSET, wait.joint or UNSET
+        waits[wait.thread][wait.id] = _Wait(*about)
     for effect in run.effects:
         known = effect.id if whose else _place_of(effect.id)
         parts["effects"][known] = _Effect(effect.effect, effect.request, effect.held or UNSET)

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_origin
 
 from msgspec import inspect as types
 
@@ -65,9 +65,14 @@ def first_unknown(info: types.Type, *, objects: bool = False) -> str | None:
 def first_omitting(info: types.Type) -> str | None:
     """The first struct in it that does not store what is as by default, with its path, or None."""
     for path, part in walk(info):
-        if isinstance(part, types.StructType) and part.cls.__struct_config__.omit_defaults:
-            return f"{part.cls.__qualname__} (at `{path}`)"
+        if isinstance(part, types.StructType) and (cls := class_of(part)).__struct_config__.omit_defaults:
+            return f"{cls.__qualname__} (at `{path}`)"
     return None
+
+
+def class_of(info: types.StructType | types.DataclassType) -> Any:
+    """The class that a description is of; of a generic one, without what its parameters stand for."""
+    return get_origin(info.cls) or info.cls
 
 
 _ANY = (types.AnyType, types.CustomType)
@@ -81,9 +86,10 @@ def is_changeable(info: types.Type) -> bool:
 
 def _is_not_frozen(info: types.Type) -> bool:
     match info:
-        case types.StructType(cls=cls):
-            return not cls.__struct_config__.frozen
-        case types.DataclassType(cls=cls):
+        case types.StructType():
+            return not class_of(info).__struct_config__.frozen
+        case types.DataclassType():
+            cls = class_of(info)
             return not cls.__dataclass_params__.frozen if hasattr(cls, "__dataclass_params__") else True
     return False
 

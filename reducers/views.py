@@ -26,7 +26,11 @@ class ThreadState(msgspec.Struct, frozen=True):
 
 
 class WaitState(msgspec.Struct, frozen=True):
-    """An open wait; ``due`` in milliseconds since 1970."""
+    """An open wait; ``due`` in milliseconds since 1970.
+
+    Attributes:
+        joint: what it looks at, of one that has no types and is no sleep: as ``chat.conversation c1``.
+    """
 
     id: str
     thread: str
@@ -34,6 +38,7 @@ class WaitState(msgspec.Struct, frozen=True):
     match: dict[str, Any]
     due: int | None
     group: str | None
+    joint: str | None = None
 
 
 class EffectState(msgspec.Struct, frozen=True):
@@ -112,7 +117,7 @@ def view(run: FoldedRun, suspended: str | None = None) -> RunState:
         status=run.status if suspended is None else "suspended",
         state=run.root.state,
         threads={t.id: ThreadState(t.id, t.kind, t.parent, t.state) for t in threads},
-        waits=tuple(WaitState(w.id, w.thread, w.types, w.match, w.due, w.group) for w in waits),
+        waits=tuple(WaitState(w.id, w.thread, w.types, w.match, w.due, w.group, w.joint) for w in waits),
         effects=tuple(
             EffectState(effect_id(here, *e.key, number), e.effect, e.thread, e.request, e.held, e.id) for e in effects
         ),

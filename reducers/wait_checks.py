@@ -5,7 +5,7 @@ from typing import Any
 from looms.reducers.definitions import Definition
 from looms.reducers.errors import InvalidMatch
 from looms.reducers.instructions import Instruction, Wait
-from looms.reducers.lifecycle import TimedOut
+from looms.reducers.lifecycle import Met, TimedOut
 from looms.reducers.registry import Registry
 
 
@@ -22,6 +22,8 @@ def check_wait(instruction: Instruction, definition: Definition[Any, Any, Any], 
             f"{definition.name} sleeps or sets a deadline, and its reducer does not handle TimedOut, so nobody "
             "would hear of it; name TimedOut in the annotation of its event parameter"
         )
+    if instruction.joint is not None and Met not in definition.handles:
+        raise InvalidMatch(f"{definition.name} looks for {instruction.joint}, and does not handle what is found")
     for name in instruction.types:
         if code.event_named(name).cls not in definition.handles:
             raise InvalidMatch(

@@ -35,7 +35,7 @@ from looms.snapshots.shared import Shared
 from looms.snapshots.sizes import Sizes, sizes
 from looms.snapshots.tables import Table
 from looms.snapshots.translation import NOT_ALLOWED, failed, means, translated, translating
-from looms.snapshots.view import Handles, View
+from looms.snapshots.view import Handles, OldView, View
 
 Durability = Literal["commit", "relaxed"]
 
@@ -230,7 +230,8 @@ class Environment:
         """
         shared = self._usable()
         try:
-            return View(self, shared.lmdb.begin(), shared.handles)
+            kind = View if shared.has_all_tables else OldView
+            return kind(self, shared.lmdb.begin(), shared.handles)
         except lmdb.Error as error:
             raise self.translated(error, "beginning to read") from error
 

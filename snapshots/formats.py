@@ -8,7 +8,7 @@ import msgspec
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.rows import Format, encode
 from looms.snapshots.seals import damaged, seal, unseal
-from looms.snapshots.tables import ALL, META, Table
+from looms.snapshots.tables import ADDED, ALL, META, Table
 from looms.snapshots.view import Handles
 
 FORMAT = 1  # the layout in `tables.py`; one more with every change that older code would misread
@@ -25,13 +25,13 @@ def prepared_tables(environment: lmdb.Environment, path: str) -> Handles:
     """
     if environment.flags()["readonly"]:
         check_format(environment, environment.open_db(META.name.encode(), create=False), path)
-        return {table: _opened(environment, table, None, path) for table in ALL}
+        return _handles(environment, None, path)
     # Handles that were opened in a transaction are kept only if it is a writing one that commits.
     with environment.begin(write=True) as txn:
         if not txn.stat()["entries"]:
             _create(environment, txn)
         check_format(environment, environment.open_db(META.name.encode(), txn, create=False), path, txn)
-        return {table: _opened(environment, table, txn, path) for table in ALL}
+        return _handles(environment, txn, path)
 
 
 def _create(environment: lmdb.Environment, txn: "lmdb.Transaction[bytes]") -> None:
@@ -41,16 +41,23 @@ def _create(environment: lmdb.Environment, txn: "lmdb.Transaction[bytes]") -> No
     txn.put(_KEY, value, db=environment.open_db(META.name.encode(), txn))
 
 
-def _opened(
-    environment: lmdb.Environment, table: Table, txn: "lmdb.Transaction[bytes] | None", path: str
-) -> "lmdb._Database":
-    try:
-        return environment.open_db(table.name.encode(), txn, create=False)
-    except lmdb.NotFoundError:
-        raise StoreFormatError(
-            f"{path}: the store has no table {table.name!r}, which stores of format {FORMAT} have. "
-            "Open it with the version of looms that wrote it, or restore a copy."
-        ) from None
+def _handles(environment: lmdb.Environment, txn: "lmdb.Transaction[bytes] | None", path: str) -> Handles:
+    """All tables; without those that an old store lacks, and that cannot be made in it."""
+    found: dict[Table, lmdb._Database] = {}
+    for table in ALL:
+        try:
+            found[table] = environment.open_db(table.name.encode(), txn, create=txn is not None and table in ADDED)
+        except lmdb.NotFoundError:
+            if table not in ADDED:
+                raise _lacking(table, path) from None
+    return found
+
+
+def _lacking(table: Table, path: str) -> StoreFormatError:
+    return StoreFormatError(
+        f"{path}: the store has no table {table.name!r}, which stores of format {FORMAT} have. "
+        "Open it with the version of looms that wrote it, or restore a copy."
+    )
 
 
 def check_format(

@@ -42,6 +42,14 @@ def number_of(reading: Reading, run_id: str) -> int | None:
     return None if body is None else read_u64(body)
 
 
+def numbered(reading: Reading, prefix: bytes) -> Iterator[int]:
+    """Yield the numbers of the runs whose ids begin so, in the order of their ids."""
+    for key, body in reading.scan(IDS, prefix, after(prefix)):
+        if len(body) != 8:
+            raise damaged(IDS, key, reading.path, "it is no run's number")
+        yield read_u64(body)
+
+
 def head(reading: Reading, number: int) -> Head | None:
     """Return what is known of a run, or None when there is none (also when it is being removed)."""
     found = stored(reading, number)

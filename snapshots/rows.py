@@ -102,6 +102,14 @@ class ShapeRow(Row, frozen=True):
     count: int
 
 
+class ParkedRow(Row, frozen=True):
+    """What a parked wait has read: keys, and of which run; `since` is its place among those that wait."""
+
+    number: Number
+    reads: tuple[bytes, ...]
+    since: Number
+
+
 class TypeRow(Row, frozen=True):
     """The newest version of an event type that the store has held."""
 

@@ -24,6 +24,8 @@ from looms.snapshots.tables import (
     KEYS,
     LISTING,
     LOG,
+    PARKED,
+    READS,
     SNAPSHOTS,
     TIMERS,
     WAITS,
@@ -38,7 +40,7 @@ PAGE = 1_024
 VALUES = 64  # in a page of those that may be large
 
 _NAMING = ((WAITS, 16), (TIMERS, 8), (ENDED, 9))  # where in their keys the run stands
-_BY_RUN = (SNAPSHOTS, BODIES, INBOX, KEYS, EFFECTS)
+_BY_RUN = (SNAPSHOTS, BODIES, INBOX, KEYS, EFFECTS, PARKED)
 _extents = msgspec.msgpack.Decoder(tuple[Extent, ...])
 
 
@@ -59,6 +61,7 @@ def find(store: Viewed, run: int, most: int, step: Callable[[int], None]) -> lis
 def _rows(store: Viewed, run: int, step: Callable[[int], None]) -> Iterator[Row]:
     for table, at in _NAMING:
         yield from walked(store, table, _naming(table, at, run), step, PAGE)
+    yield from walked(store, READS, _reading(run), step, PAGE)
     yield from walked(store, LISTING, _listed(run), step, PAGE)
     yield from walked(store, IDS, _named(run), step, PAGE)
     for table in _BY_RUN:
@@ -71,6 +74,16 @@ def _naming(table: Table, at: int, run: int) -> Callable[[View, bytes, object], 
     def look(_: View, key: bytes, body: object) -> Iterator[Row]:
         if len(key) == table.key_size and read_u64(key, at) == run:
             yield table, key
+
+    return look
+
+
+def _reading(run: int) -> Callable[[View, bytes, object], Iterator[Row]]:
+    """Rows of what the run has read; those of what others have read of it lead to whom its end concerns."""
+
+    def look(_: View, key: bytes, body: object) -> Iterator[Row]:
+        if len(key) >= 28 and read_u64(key, len(key) - 20) == run:
+            yield READS, key
 
     return look
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 import lmdb
 
 from looms.snapshots.room import Room
+from looms.snapshots.tables import ALL
 from looms.snapshots.translation import is_fatal
 from looms.snapshots.view import Handles
 
@@ -22,6 +23,7 @@ class Shared:
         self.lmdb = lmdb_environment
         self._close = close
         self.handles = handles
+        self.has_all_tables = len(handles) == len(ALL)
         self.room = room
         self.readonly = lmdb_environment.flags()["readonly"]
         self.users = 0

@@ -13,6 +13,8 @@
 | bodies | run, seq | the snapshot's body |
 | inbox | run, n | a message not yet taken |
 | waits | hash, run, seq, index | |
+| reads | run, what was read of it, run, seq, index | |
+| parked | run, seq, index | `ParkedRow`: what a wait has read that is met in a joint turn |
 | shapes | event type, NUL, digest | `ShapeRow`: which paths open waits for that type match on |
 | timers | due ms, run, seq, index | (run 0 is the runtime itself) |
 | effects | run, seq, index | `EffectRow` |
@@ -81,6 +83,9 @@ SNAPSHOTS = Table("snapshots", (_RUN, ("seq", 8)))
 BODIES = Table("bodies", (_RUN, ("seq", 8)))
 INBOX = Table("inbox", (_RUN, ("n", 8)))
 WAITS = Table("waits", (("hash", 16), *_PLACE), valued=False)
+# Where in its keys the wait stands is counted from the end: what was read is of any length.
+READS = Table("reads", (_RUN, ("read", 0)), valued=False)
+PARKED = Table("parked", _PLACE)
 SHAPES = Table("shapes", (("type", TO_NUL), ("digest", 16)))
 TIMERS = Table("timers", (("due", 8), *_PLACE), valued=False)
 EFFECTS = Table("effects", _PLACE)
@@ -96,8 +101,11 @@ TYPES = Table("types", (("type", 0),))
 
 ALL = (
     *(META, IDS, RUNS, LOG, EXTENTS, LISTING, ENDED, SNAPSHOTS, BODIES, INBOX, WAITS, SHAPES, TIMERS, EFFECTS, KEYS),
-    *(COMMITS, RETAINED, RETAINED_INDEX, REQUESTS, ANSWERS, REMOVALS, FORMER, TYPES),
+    *(COMMITS, RETAINED, RETAINED_INDEX, REQUESTS, ANSWERS, REMOVALS, FORMER, TYPES, READS, PARKED),
 )
+
+ADDED = frozenset([READS, PARKED])
+"""Tables that stores had not from the beginning. One that lacks them gets them when it is next opened for writing."""
 
 
 def decoded(table: Table, key: bytes) -> dict[str, int | str]:

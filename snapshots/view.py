@@ -181,6 +181,51 @@ class View:
         return [(key, self._found(table, key, value)) for key, value in rows]
 
 
+class OldView(View):
+    """A view of a store that lacks tables which were added later, and can only be read: they are empty there."""
+
+    __slots__ = ()
+
+    def get(self, table: Table, key: bytes) -> bytes | None:
+        return super().get(table, key) if table in self._handles else None
+
+    def get_many(self, table: Table, keys: Sequence[bytes]) -> list[bytes | None]:
+        return super().get_many(table, keys) if table in self._handles else [None] * len(keys)
+
+    def scan(
+        self,
+        table: Table,
+        low: bytes = b"",
+        high: bytes | None = None,
+        *,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        return super().scan(table, low, high, reverse=reverse, limit=limit) if table in self._handles else iter(())
+
+    def page(self, table: Table, low: bytes, high: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        return super().page(table, low, high, limit) if table in self._handles else []
+
+    def rows(
+        self, table: Table, low: bytes = b"", high: bytes | None = None, limit: int = 256
+    ) -> list[tuple[bytes, bytes | StoreFormatError]]:
+        return super().rows(table, low, high, limit) if table in self._handles else []
+
+    def keys(
+        self,
+        table: Table,
+        low: bytes = b"",
+        high: bytes | None = None,
+        *,
+        reverse: bool = False,
+        limit: int | None = None,
+        checked: bool = True,
+    ) -> Iterator[bytes]:
+        if table not in self._handles:
+            return iter(())
+        return super().keys(table, low, high, reverse=reverse, limit=limit, checked=checked)
+
+
 class _Over:
     """Stands for the transaction of a closed view. LMDB's is dropped: it keeps its slot as long as it is there."""
 

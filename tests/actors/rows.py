@@ -1,10 +1,12 @@
 """What stands in the tables of an open store beside the logs."""
 
-from looms.snapshots.tables import EFFECTS, INBOX, KEYS, RETAINED, RETAINED_INDEX, SHAPES, TIMERS, WAITS
+from looms.snapshots.tables import EFFECTS, INBOX, KEYS, PARKED, READS, RETAINED, RETAINED_INDEX, SHAPES, TIMERS, WAITS
 from looms.source import Source
 
 TABLES = {
     "waits": WAITS,
+    "reads": READS,
+    "parked": PARKED,
     "shapes": SHAPES,
     "timers": TIMERS,
     "effects": EFFECTS,

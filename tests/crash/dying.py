@@ -54,7 +54,7 @@ def live(order: Order, loop: str, tell: Callable[[Path], Awaitable[None]]) -> No
     """Tell the story as far as one gets."""
     os.environ[LEDGER] = order.ledger
     Mortal.order = order
-    looms.runtime.Store = Mortal  # type: ignore[attr-defined]
+    looms.runtime.EnvironmentStore = Mortal  # type: ignore[attr-defined]
     random.seed(0)  # of which backoffs take their jitter
     committer.perf_counter = float  # type: ignore[attr-defined]  # no time passes: no turn is cut for what it took
     anyio.run(partial(tell, Path(order.store)), backend=loop)

@@ -93,5 +93,5 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Faults:
                 faults.pass_through(batch)
             return super().commit(batch, urgent=urgent)
 
-    monkeypatch.setattr("looms.runtime.Store", FaultyStore)
+    monkeypatch.setattr("looms.runtime.EnvironmentStore", FaultyStore)
     return faults

@@ -28,5 +28,5 @@ if __name__ == "__main__":
     Mortal.order = Order(store, "")
     if death:
         Mortal.order = Order(store, "", int(death[0]), "before" if death[1] == "before" else "after")
-    looms.runtime.Store = Mortal  # type: ignore[attr-defined]
+    looms.runtime.EnvironmentStore = Mortal  # type: ignore[attr-defined]
     anyio.run(main, store, backend=loop)

@@ -113,7 +113,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
         def view(self) -> Any:
             return Counted(super().view())
 
-    monkeypatch.setattr("looms.runtime.Store", CountedStore)
+    monkeypatch.setattr("looms.runtime.EnvironmentStore", CountedStore)
 
 
 @contextmanager

@@ -21,9 +21,11 @@ from looms.reducers.items import (
     Delivery,
     EffectAnswer,
     EffectGaveUp,
+    Found,
     GraceOver,
     Item,
     Letter,
+    Look,
     SignalReturned,
     Start,
     TimerFired,
@@ -40,6 +42,7 @@ from tests.properties.scripted import (
     Drop,
     Finish,
     GiveUp,
+    LookFor,
     Order,
     Raise,
     Say,
@@ -70,6 +73,15 @@ class Fire(msgspec.Struct, frozen=True):
     early: bool = False
 
 
+class Find(msgspec.Struct, frozen=True):
+    """A joint turn finds what a wait looks for; with ``nothing`` it only looks."""
+
+    wait: int
+    value: Any = None
+    nothing: bool = False
+    of_a_run: bool = True
+
+
 class Answer(msgspec.Struct, frozen=True):
     effect: int
     events: tuple[Event, ...]
@@ -94,7 +106,7 @@ class Return(msgspec.Struct, frozen=True):
     thread: int
 
 
-Move: TypeAlias = Deliver | Fire | Answer | Break | Cancel | EndGrace | Return
+Move: TypeAlias = Deliver | Fire | Find | Answer | Break | Cancel | EndGrace | Return
 
 
 class History(msgspec.Struct, frozen=True):
@@ -140,6 +152,7 @@ class Author:
         writers: list[tuple[int, Callable[[], Order]]] = [
             (8, self.wait),
             (3, lambda: Sleep(self._one(SECONDS), self.id())),
+            (3, lambda: LookFor(self._one(ABOUT), self._one(("x", "y", "p", "q", "s")), self._one((None, *SECONDS)))),
             (3, lambda: Ask("fetch", self.body())),
             (1, lambda: Ask("weigh", self._one((0, 1, 2)))),
             (2, lambda: Drop(self._one(("x", "x", "y", "y", "1:0", "1.0")), self._one(ABOUT))),
@@ -204,6 +217,7 @@ class Author:
                 ),
             ),
             (8, lambda: Fire(number, self._rare(5) == 1)),
+            (5, lambda: Find(number, self.body(), self._rare(4) == 1, self._one(BOTH))),
             (6, lambda: Answer(number, self._some(lambda: self.event(1), 0, 2), self._one(BOTH), self._rare(3) == 1)),
             (2, lambda: Break(number)),
             (1, lambda: Return(number)),
@@ -265,6 +279,9 @@ def item(move: Move, run: FoldedRun) -> Item:
             return Delivery(letters, "run", sender=("r9", 7), sender_thread="root")
         case Fire(wait=number):
             return TimerFired(_pick([w.key for w in run.waits.by_key.values() if w.due is not None], number))
+        case Find(wait=number, value=value, nothing=nothing, of_a_run=of_a_run):
+            wait = _pick([wait.key for wait in run.waits.by_key.values() if wait.joint is not None], number)
+            return Look(wait) if nothing else Found(wait, value, ("r9", 7) if of_a_run else None)
         case Answer(effect=number, events=events, final=final, again=again):
             effect = _pick(list(run.effects), number)
             emitted = len(run.effects[effect].emitted) if effect in run.effects else 0

@@ -15,6 +15,7 @@ from looms.reducers.instructions import (
     emit,
     fail,
     invoke,
+    joint,
     publish,
     signal,
     sleep,
@@ -28,6 +29,7 @@ from looms.reducers.lifecycle import (
     ChildCompleted,
     ChildFailed,
     EffectFailed,
+    Met,
     SignalFailed,
     Started,
     TimedOut,
@@ -53,6 +55,12 @@ class WaitFor(msgspec.Struct, frozen=True, tag=True):
 class Sleep(msgspec.Struct, frozen=True, tag=True):
     seconds: int | float
     id: str | None = None
+
+
+class LookFor(msgspec.Struct, frozen=True, tag=True):
+    about: str
+    id: str
+    timeout: int | float | None = None
 
 
 class Say(msgspec.Struct, frozen=True, tag=True):
@@ -108,7 +116,7 @@ class Botch(msgspec.Struct, frozen=True, tag=True):
 
 
 Order: TypeAlias = (
-    WaitFor | Sleep | Say | SpawnOne | Drop | Ask | Tell | Shout | Finish | GiveUp | Withdraw | Raise | Botch
+    WaitFor | Sleep | LookFor | Say | SpawnOne | Drop | Ask | Tell | Shout | Finish | GiveUp | Withdraw | Raise | Botch
 )
 
 
@@ -172,6 +180,8 @@ def _instruction(order: Order) -> Instruction:
             return wait(*(TOPICS[topic] for topic in topics), match=match, timeout=timeout, id=id, group=group)
         case Sleep(seconds=seconds, id=id):
             return sleep(seconds, id=id)
+        case LookFor(about=about, id=id, timeout=timeout):
+            return joint(about, id=id, timeout=timeout)
         case Say(topic=topic, about=about, body=body, orders=orders):
             return emit(TOPICS[topic](about, body, orders))
         case SpawnOne(kind=kind, script=script, id=id):
@@ -216,6 +226,7 @@ def teller(
     | Said
     | Noted
     | TimedOut
+    | Met
     | EffectFailed
     | ChildCompleted
     | ChildFailed
@@ -229,7 +240,9 @@ def teller(
 
 
 @talk.reducer("listener", state=Heard)
-def listener(state: Heard, event: Started[Script] | Said | Hummed | TimedOut, ctx: ReduceContext) -> Reduced[Heard]:
+def listener(
+    state: Heard, event: Started[Script] | Said | Hummed | TimedOut | Met, ctx: ReduceContext
+) -> Reduced[Heard]:
     """Handles no failures, so that they end it."""
     return take(state, event, ctx)
 
@@ -237,6 +250,7 @@ def listener(state: Heard, event: Started[Script] | Said | Hummed | TimedOut, ct
 CODE = Registry([talk])
 REACTIONS = (
     "TimedOut",
+    "Met",
     "EffectFailed",
     "ChildCompleted",
     "ChildFailed",

@@ -8,6 +8,7 @@ from looms.reducers.folded import FoldedRun
 from looms.reducers.image_bytes import pack_full, unpack_full
 from looms.reducers.images import fingerprints, fits, image, restore
 from looms.reducers.journal import Groups, Journal, Table
+from looms.reducers.lifecycle import Met
 from looms.reducers.matching import contains
 from looms.reducers.open_waits import Index
 from looms.reducers.plan import Accepted, plan
@@ -200,7 +201,7 @@ def test_records_are_numbered_timed_and_caused_in_order(examples: int) -> None:
             assert entry.row.at >= at
             at = entry.row.at
             assert entry.more.cause is None or 1 <= entry.more.cause < seq
-            if entry.row.type != "looms.signal_failed":
+            if entry.row.type not in ("looms.signal_failed", "looms.met"):
                 assert (entry.more.cause is None) == (entry.row.origin in ("start", "signal", "run"))
             if entry.more.effect is not None and entry.more.final:
                 assert entry.more.effect not in effects, "an effect ends once"
@@ -242,6 +243,9 @@ def rule(run: FoldedRun, entry: Entry) -> dict[str, str | None]:
 
     if run.end is not None or kind in ("looms.cancelled", "looms.effect_completed"):
         return {}
+    if isinstance(entry.event, Met):
+        assert thread is not None
+        return {thread: entry.event.wait}
     if thread is not None:
         of_runtime = kind.startswith("looms.")
         failure = kind in ("looms.effect_failed", "looms.child_failed")

@@ -13,7 +13,7 @@ from unittest import mock
 import msgspec
 
 from looms import bulk, listing, outstanding, verifying
-from looms.actors import committer, forking, host, paces, removals, snapshotting, thinning, timers, turns
+from looms.actors import committer, forking, host, paces, removals, snapshotting, taking, thinning, timers
 from looms.actors.inflow import Inflow
 from looms.snapshots import copying, extents, scattered
 
@@ -25,7 +25,7 @@ BOUNDS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
     "items in a turn": (paces, "MANY", (1, 2)),
     "a slow turn": (paces, "SLOW", (0.0,)),
     "items of a new run": (paces, "FEW", (1, 2)),
-    "messages in a turn": (turns, "READ", (1, 2)),
+    "messages in a turn": (taking, "READ", (1, 2)),
     "timers at once": (timers, "AT_ONCE", (1, 2)),
     "a large state": (snapshotting, "LARGE", (0, 400)),
     "calls at once": (host, "Inflow", (partial(Inflow, 1), partial(Inflow, 3), partial(Inflow, 100, 200))),

@@ -16,6 +16,7 @@ from looms.snapshots import (
     inbox,
     keys,
     log,
+    read_rows,
     removal,
     requests,
     retained,
@@ -29,7 +30,7 @@ from looms.snapshots.environment import Environment
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import read_u64
 from looms.snapshots.reading import Reading
-from looms.snapshots.rows import EffectRow, Head, SnapshotInfo
+from looms.snapshots.rows import EffectRow, Head, ParkedRow, SnapshotInfo
 from looms.snapshots.seals import seal
 from looms.snapshots.store import Store
 from looms.snapshots.tables import ALL, EXTENTS, LISTING, LOG, RUNS, Table
@@ -51,6 +52,7 @@ def fill(store: Store) -> None:
     batch = store.new_batch()
     snapshot_rows.put(batch, 1, 5, SnapshotInfo(1, "full", None, {"a": "b"}, 0), b"state")
     inbox.put(batch, 1, b"message")
+    read_rows.park(batch, (1, 1, 0), ParkedRow(2, (b"what was read",), 1))
     wait_rows.put(batch, HASH, 1, 1, 0)
     timers.put(batch, timers.TimerKey(5, 1, 1, 0))
     effect_rows.put(batch, (1, 1, 0), EffectRow("charge"))
@@ -86,6 +88,7 @@ READERS: dict[str, Callable[[Reading], object]] = {
     "inbox": lambda view: inbox.page(view, 1),
     "shapes": lambda view: list(shapes.load(view)),
     "effects": lambda view: [effect_rows.get(view, key) for key in effect_rows.places(view)],
+    "parked": lambda view: read_rows.parked(view, (1, 1, 0)),
     "keys": lambda view: keys.get(view, 1, "key"),
     "commits": lambda view: commits.page(view),
     "retained": lambda view: retained.page(view),

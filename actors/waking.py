@@ -1,0 +1,38 @@
+"""Waking: a write has those look again who wait for something that they have read where it was written."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from looms.actors.group import Group, Span
+from looms.reducers.items import Look, pack_item
+from looms.snapshots import heads, inbox, read_rows
+from looms.snapshots.errors import StoreFormatError
+from looms.snapshots.tables import READS
+
+EVERYTHING: Span = (b"", b"\xff")
+"""What a run that goes is to those who have read it: no key that is read begins with the byte of its end."""
+
+
+def wake_readers(group: Group, number: int, spans: Iterable[Span]) -> None:
+    """Have those waits looked at, in the order in which they began to wait, that have read what is written.
+
+    They are in the durable inboxes of their runs with the commit that writes.
+
+    Args:
+        group: the commit.
+        number: of the run that is written.
+        spans: the ranges that the keys are in of what is touched.
+    """
+    found = read_rows.touched(group.reading, number, spans)
+    waiting: list[tuple[int, read_rows.Place]] = []
+    for wait, rows in found.items():
+        parked = read_rows.unpark(group.reading, group.batch, wait)
+        for row in rows:
+            group.batch.delete(READS, row)
+        waiting.append((0 if parked is None else parked.since, wait))
+    for since, (run, seq, index) in sorted(waiting):
+        inbox.put(group.batch, run, pack_item(Look((seq, index), since)))
+        with suppress(StoreFormatError):  # who is damaged looks when he is repaired
+            head = heads.head(group.reading, run)
+            if head is not None:
+                group.wake(head.run_id)
