@@ -40,6 +40,7 @@ from looms.reducers.errors import (
     RunFinished,
     RunSuspended,
     SeqOutOfRange,
+    TakesNoEvents,
     TurnTooLong,
     UnknownEvent,
 )
@@ -90,17 +91,23 @@ from looms.snapshots.errors import (
 )
 from looms.snapshots.sizes import Sizes, TableSize
 from looms.snapshots.stuck import Stuck
+from looms.store import Store
+from looms.store_reading import StoreReading
+from looms.stores.errors import InvalidState, NotPure, UnknownStore
 from looms.stores.replacing import replace
+from looms.stores.results import Conflict, Deleted, Revision, StoreSnapshot, Updated
 from looms.summaries import Commit, Exported, Imported, Pruned, RunSummary, Snapshot, Turn
 from looms.sync import open as open
 from looms.sync import open_reader
 from looms.sync.reader import SyncReader
 from looms.sync.run import SyncRun, SyncRunReading
 from looms.sync.runtime import SyncRuntime
+from looms.sync.store import SyncStore, SyncStoreReading
 from looms.verifying import Verification
 from looms.workflows.context import Workflow
 from looms.workflows.errors import Cancelled, Diverged, DuplicateKey, NotDurable, StepFailed, UnreadableJournal
 from looms.workflows.journal import Journal, JournalEntry
+from looms.workflows.stores import WorkflowStore
 from looms.workflows.things import Raced
 
 MINUTE = 60
@@ -122,7 +129,9 @@ __all__ = [
     "ChildFailed",
     "Clock",
     "Commit",
+    "Conflict",
     "Definition",
+    "Deleted",
     "Diverged",
     "Divergence",
     "DuplicateKey",
@@ -139,6 +148,7 @@ __all__ = [
     "InvalidEvent",
     "InvalidInput",
     "InvalidMatch",
+    "InvalidState",
     "Journal",
     "JournalEntry",
     "LoomsError",
@@ -146,6 +156,7 @@ __all__ = [
     "Module",
     "ModuleError",
     "NotDurable",
+    "NotPure",
     "OutstandingEffect",
     "Projection",
     "Pruned",
@@ -161,6 +172,7 @@ __all__ = [
     "Replay",
     "Retention",
     "Retry",
+    "Revision",
     "Run",
     "RunActive",
     "RunCancelled",
@@ -186,6 +198,7 @@ __all__ = [
     "Stats",
     "Step",
     "StepFailed",
+    "Store",
     "StoreClosed",
     "StoreError",
     "StoreFailed",
@@ -193,13 +206,18 @@ __all__ = [
     "StoreFull",
     "StoreInUse",
     "StoreNotFound",
+    "StoreReading",
+    "StoreSnapshot",
     "Stuck",
     "SyncReader",
     "SyncRun",
     "SyncRunReading",
     "SyncRuntime",
+    "SyncStore",
+    "SyncStoreReading",
     "SystemClock",
     "TableSize",
+    "TakesNoEvents",
     "ThreadState",
     "TimedOut",
     "Turn",
@@ -207,10 +225,13 @@ __all__ = [
     "UnknownEffect",
     "UnknownEvent",
     "UnknownRun",
+    "UnknownStore",
     "UnreadableJournal",
+    "Updated",
     "Verification",
     "WaitState",
     "Workflow",
+    "WorkflowStore",
     "WrongThread",
     "backup",
     "cancel",

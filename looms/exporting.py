@@ -23,7 +23,7 @@ from looms.reducers.exact_json import as_json
 from looms.reducers.forks import before_it_came
 from looms.reducers.givens import items, listener
 from looms.reducers.ids import checked_id
-from looms.reducers.items import Delivery, pack_item, unpack_item
+from looms.reducers.items import Delivery, Look, pack_item, unpack_item
 from looms.reducers.portable import (
     FORMAT,
     EffectLine,
@@ -261,19 +261,25 @@ def _beginning(view: Reading, head: Head) -> list[bytes]:
         lines.append(line(EffectLine(seq, index, **told)))  # since when it runs here is nothing to those who import it
     last = 0
     while messages := inbox.page(view, head.number, last):
-        lines += [line(MessageLine(msgspec.Raw(as_json(_portable(view, head, data))))) for _, data in messages]
+        portable = [_portable(view, head, data) for _, data in messages]
+        lines += [line(MessageLine(msgspec.Raw(as_json(data)))) for data in portable if data is not None]
         last = messages[-1][0]
     return lines
 
 
-def _portable(view: Reading, head: Head, message: bytes) -> bytes:
-    """A message without the number of its sender, which has another one elsewhere."""
+def _portable(view: Reading, head: Head, message: bytes) -> bytes | None:
+    """A message without the number of its sender, which has another one elsewhere; None of what follows from records.
+
+    Whoever imports a run has all of its waits looked at that are met so.
+    """
     try:
         item = unpack_item(message)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise StoreFormatError(
             f"{view.path}: a message to run {head.run_id} is none: {error}", table="inbox", run=head.number
         ) from error
+    if isinstance(item, Look):
+        return None
     if isinstance(item, Delivery) and item.sender_number is not None:
         return pack_item(msgspec.structs.replace(item, sender_number=None))
     return message

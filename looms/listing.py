@@ -11,10 +11,12 @@ from looms.reducers.forks import origin
 from looms.reducers.ids import checked_id
 from looms.reducers.messages import shown
 from looms.reducers.registry import Registry
-from looms.snapshots import heads
+from looms.snapshots import heads, history
 from looms.snapshots.reading import Reading
 from looms.snapshots.rows import Head
 from looms.source import Source
+from looms.stores.definition import StoreDefinition
+from looms.stores.firsts import first_of
 from looms.summaries import RunSummary
 
 PAGE = 256
@@ -67,6 +69,19 @@ def check_status(status: object) -> None:
     if status is not None and not (isinstance(status, str) and status in heads.STATUSES):
         hint = closest(shown(status), heads.STATUSES)
         raise InvalidInput(f"status={shown(status)}; one of {', '.join(heads.STATUSES)}{hint}")
+
+
+def list_stores(reading: Reading, kind: StoreDefinition[Any]) -> list[str]:
+    """The ids of the stores of a kind, in ascending order."""
+    prefix = kind.run_id("").encode()
+    found = []
+    for number in heads.numbered(reading, prefix):
+        head = heads.head(reading, number)
+        if head is None or head.definition != kind.name:
+            continue
+        id = kind.id_of(head.run_id)
+        found.append(first_of(history.entry(reading, head, 1, None)).id if id is None else id)
+    return sorted(found)
 
 
 def definition_name(definition: object) -> str | None:

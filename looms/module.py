@@ -5,9 +5,12 @@ from typing import Any, Protocol, TypeVar, overload
 
 from looms.reducers import modules
 from looms.reducers.events import EventType
+from looms.reducers.state import State
+from looms.stores.definition import declare
 from looms.workflows.context import Workflow
 from looms.workflows.definition import WorkflowDefinition
 
+S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
@@ -42,6 +45,23 @@ class Module(modules.Module):
             )
             self.definitions[full] = made
             return made
+
+        return decorate
+
+    def store(self, name: str) -> Callable[[type[S]], type[S]]:
+        """Declare a class of states as a store: state that many share, and that outlives them.
+
+        Args:
+            name: its name in this module.
+
+        Raises:
+            ModuleError: the name is taken, the class is a store already, or it cannot be stored.
+        """
+        full = self._declare(name, "store", self.definitions)
+
+        def decorate(cls: type[S]) -> type[S]:
+            self.definitions[full] = declare(full, cls)
+            return cls
 
         return decorate
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from contextlib import AsyncExitStack, closing
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import anyio
 
@@ -13,19 +13,23 @@ from looms.actors.clock import SystemClock
 from looms.actors.doorbell import ring
 from looms.actors.errors import RuntimeClosed
 from looms.actors.followers import Followers, NextCommit
+from looms.environment_reading import EnvironmentReading
 from looms.reducers.givens import items
 from looms.reducers.modules import Module
 from looms.reducers.registry import Registry
+from looms.reducers.state import State
 from looms.run_reading import RunReading
 from looms.snapshots import stuck
 from looms.snapshots.environment import Environment
 from looms.snapshots.stuck import Stuck
 from looms.store_reading import StoreReading
 
+S = TypeVar("S", bound=State)
+
 LOOK = 1.0  # seconds between looks for a host
 
 
-class Reader(StoreReading):
+class Reader(EnvironmentReading):
     """The reading half of a runtime, beside whoever writes::
 
         async with looms.Reader("orders.looms", modules=[payments, orders]) as reader:
@@ -74,6 +78,16 @@ class Reader(StoreReading):
             InvalidInput: no run could have that id.
         """
         return RunReading(self, run_id)
+
+    def store(self, cls: type[S], id: str) -> StoreReading[S]:
+        """The handle of a store, without looking whether it exists.
+
+        Raises:
+            TypeError: the class is no store.
+            ModuleError: it is of no module here.
+            InvalidInput: no store could have that id.
+        """
+        return StoreReading(self, cls, id)
 
     async def stuck(self) -> Stuck | None:
         """What the store's host is stuck in at present: a reducer that does not return, and where it is.

@@ -1,6 +1,5 @@
 """The handle of a run in a runtime that writes its store."""
 
-import math
 from typing import Any, Generic, Literal, TypeVar
 
 import anyio
@@ -9,10 +8,9 @@ from anyio import lowlevel
 from looms.actors.cell import Cell
 from looms.actors.errors import RunCancelled, RunFailed
 from looms.actors.service import Receipt, Service
+from looms.patience import check_timeout
 from looms.reducers.errors import RunSuspended
 from looms.reducers.events import Event
-from looms.reducers.givens import refused
-from looms.reducers.moments import is_seconds
 from looms.reducers.registry import Registry
 from looms.reducers.views import RunState, apart, output_apart
 from looms.run_reading import RunReading
@@ -74,8 +72,7 @@ class Run(RunReading[S], Generic[S, O]):
             UnknownRun: there is no such run.
             TimeoutError: it is not over yet.
         """
-        if timeout is not None and not is_seconds(timeout) and timeout != math.inf:
-            refused("timeout", timeout, "seconds, 0 to look only, or None to wait for ever")
+        check_timeout(timeout)
         with anyio.move_on_after(timeout) if timeout else anyio.CancelScope():
             while True:
                 rest = self._served.host.followers.rest_of(self.id)

@@ -20,6 +20,7 @@ from looms.actors.service import Receipt, Service
 from looms.actors.serving import serve
 from looms.bulk import Addressed, all_taken, signal_each
 from looms.driving import driver_of
+from looms.environment_reading import EnvironmentReading
 from looms.importing import Import, Wanted
 from looms.pruning import let_go, plan, wanted
 from looms.reducers.definitions import Definition
@@ -31,9 +32,9 @@ from looms.reducers.registry import Registry
 from looms.reducers.state import State
 from looms.run import Run
 from looms.snapshots.environment import Durability, Environment, checked_map_size
-from looms.snapshots.store import Store
+from looms.snapshots.store import Store as EnvironmentStore
 from looms.snapshots.stuck import Stuck
-from looms.store_reading import StoreReading
+from looms.store import Store, delete_store
 from looms.summaries import Imported, Pruned
 
 S = TypeVar("S", bound=State)
@@ -41,7 +42,7 @@ I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
 
-class Runtime(StoreReading):
+class Runtime(EnvironmentReading):
     """Runs in a store, served while the context is open::
 
         async with looms.Runtime("orders.looms", modules=[payments, orders]) as runtime:
@@ -111,7 +112,8 @@ class Runtime(StoreReading):
         if self._open is not None:
             raise RuntimeClosed(f"the runtime on {self.path} is open already; make another one for another context")
         async with AsyncExitStack() as stack:
-            store = stack.enter_context(Store(self.path, map_size=self._map_size, durability=self._durability))
+            opened = EnvironmentStore(self.path, map_size=self._map_size, durability=self._durability)
+            store = stack.enter_context(opened)
             self._host = await stack.enter_async_context(self._served(store))
             self._open = stack.pop_all()
         return self
@@ -123,7 +125,7 @@ class Runtime(StoreReading):
         opened, self._open = self._open, None
         return None if opened is None else await opened.__aexit__(kind, error, trace)
 
-    def _served(self, store: Store) -> AbstractAsyncContextManager[Host]:
+    def _served(self, store: EnvironmentStore) -> AbstractAsyncContextManager[Host]:
         """The store, served while the context is open."""
         return serve(store, self._code, self.clock, self._options)
 
@@ -180,6 +182,33 @@ class Runtime(StoreReading):
             InvalidInput: no run could have that id.
         """
         return Run(self, run_id)
+
+    def store(self, cls: type[S], id: str, initial: S | None = None) -> Store[S]:
+        """The handle of a store, without looking whether it exists.
+
+        Args:
+            cls: the class of its states, declared with ``@module.store(name)``.
+            id: its id, 1 to 255 bytes of UTF-8.
+            initial: the first call creates it with this where it is absent; else this is of no interest.
+
+        Raises:
+            TypeError: the class is no store.
+            ModuleError: it is of no module here.
+            InvalidInput: no store could have that id.
+            InvalidState: the initial state does not fit its type.
+        """
+        return Store(self, cls, id, initial)
+
+    async def delete_store(self, cls: type[State], id: str) -> bool:
+        """Delete a store, whatever it holds: with its log, for good. Whoever waits on it gets ``UnknownStore``.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            TypeError, ModuleError, InvalidInput: as for ``store``.
+        """
+        return await delete_store(self, cls, id)
 
     @overload
     async def signal_many(

@@ -1,187 +1,129 @@
-"""What can be asked of a store as a whole, whether a runtime writes it or a reader looks on."""
+"""The reading half of a store's handle: what it holds now."""
 
-import os
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from typing import IO, Any
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from looms.actors.clock import Clock
-from looms.actors.followers import NextCommit
-from looms.care.aside import aside
-from looms.care.backup import Backup, backup
-from looms.care.checking import Checked, checked
-from looms.care.stats import Stats, stats
-from looms.commits import read_commits
-from looms.exporting import chosen, export
-from looms.listing import list_runs
-from looms.outstanding import OutstandingEffect, list_effects
-from looms.reducers.definitions import Definition
-from looms.reducers.givens import path as given_path
+from anyio import lowlevel
+
+from looms.reducers.errors import ModuleError
+from looms.reducers.ids import checked_id
 from looms.reducers.registry import Registry
-from looms.snapshots.environment import Environment
-from looms.snapshots.view import View
-from looms.summaries import Commit, Exported, RunSummary
-from looms.verifying import Verification, verify
+from looms.reducers.state import State
+from looms.replaying import load
+from looms.snapshots import heads, history
+from looms.snapshots.reading import Reading
+from looms.snapshots.rows import Head
+from looms.source import Source
+from looms.stores.definition import StoreDefinition, store_of
+from looms.stores.errors import UnknownStore
+from looms.stores.firsts import first_of, not_a_store
+from looms.stores.kinds import own
+from looms.stores.results import Revision, StoreSnapshot
+from looms.stores.selecting import select
+
+S = TypeVar("S", bound=State)
+T = TypeVar("T")
 
 
-class StoreReading(ABC):
-    """A store in a folder, to read.
+class Found(NamedTuple):
+    """A store as of a commit.
 
     Attributes:
-        path: the folder.
-        clock: where the time comes from.
+        number: of the run that it is.
+        state: its state, which is not handed out.
+        revision: which state of which store that is.
     """
 
-    def __init__(self, path: str | os.PathLike[str], clock: Clock) -> None:
-        self.path = given_path("path", path)
-        self.clock = clock
+    number: int
+    state: Any
+    revision: Revision
 
-    def looking(self, run_id: str) -> AbstractContextManager[None]:
-        """A block in which a run's past is put to code. Who only reads keeps nobody waiting, so nobody is told."""
-        return nullcontext()
 
-    def runs(
-        self,
-        *,
-        definition: Definition[Any, Any, Any] | str | None = None,
-        status: str | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[RunSummary]:
-        """The runs, in the order in which they were started.
+class StoreReading(Generic[S]):
+    """A store to look at. A handle: made without I/O, and it may be of a store that does not exist.
 
-        Args:
-            definition: those of this definition only.
-            status: those with this status only.
-            limit: at most so many.
+    Attributes:
+        id: the store's id.
+    """
 
-        Raises:
-            InvalidInput: a status that there is not.
-        """
-        return list_runs(self, definition, status, limit)
+    def __init__(self, source: Source, cls: type[S], id: str) -> None:
+        self._source = source
+        self._kind: StoreDefinition[S] = store_of(cls)
+        self.id = checked_id(id, "the id of a store")
+        check_known(self._kind, source.code)
 
-    def commits(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Commit]:
-        """Everything that was recorded, commit by commit.
-
-        Args:
-            after: begin behind this number.
-            follow: go on with the commits from now on.
-        """
-        return read_commits(self, after, follow)
-
-    def effects(self, run_id: str | None = None) -> AsyncIterator[OutstandingEffect]:
-        """The effects that are outstanding, by run and then oldest first: attempts, last error, next time.
-
-        Errors are raised by the iteration, but for an id that is none.
-
-        Args:
-            run_id: those of this run; all without.
-
-        Raises:
-            UnknownRun: there is no such run.
-            InvalidInput: no run could have that id.
-        """
-        return list_effects(self, run_id)
-
-    async def verify(self, run_id: str) -> Verification:
-        """Put a run's log to today's code, record by record, and say where it would decide otherwise.
-
-        Nothing is written. A run that goes on meanwhile is verified up to where it was.
-
-        Args:
-            run_id: the run.
-
-        Returns:
-            What was found; ``sound`` where that is nothing. ``ok`` says only that each decision would be the same.
-
-        Raises:
-            UnknownRun: there is no such run.
-            ModuleError: there are no modules, as of a reader that was given none.
-            StoreFormatError: a record is damaged or missing.
-        """
-        return await verify(self, run_id)
-
-    async def export_runs(
-        self,
-        target: str | os.PathLike[str] | IO[bytes],
-        run_ids: Iterable[str] | None = None,
-        *,
-        definition: Definition[Any, Any, Any] | str | None = None,
-        status: str | None = None,
-        progress: Callable[[Exported], None] | None = None,
-    ) -> Exported:
-        """Write runs as lines of JSON, with all that ``Runtime.import_runs`` needs to have the same runs elsewhere.
-
-        Each run is written as of the seq that it has when its turn comes; whoever writes the store may go on.
-
-        Args:
-            target: a file's path, which appears when it is complete and on disk (``.gz`` at its end compresses it), or
-                something binary with ``write``.
-            run_ids: these runs; all without. An export of all has the kept events and the publications' keys too.
-            definition, status: of all, those of this definition and with this status only.
-            progress: is told now and then how far it is.
-
-        Returns:
-            How much was written.
-
-        Raises:
-            UnknownRun: a run of these is not there.
-            InvalidInput: the file is there already, or the choice cannot be meant.
-            OSError: the file cannot be written.
-        """
-        return await export(self, target, chosen(run_ids, definition, status), self.clock.now(), progress)
-
-    async def stats(self, *, top: int = 10) -> Stats:
-        """What is in the store, and where its bytes are, measured in a worker thread.
-
-        Args:
-            top: so many of the largest runs. To find them the whole log is read; with 0 it is not.
-        """
-        self._environment()
-        return await aside(lambda step: stats(self.path, top=top, step=step))
-
-    async def backup(self, target: str | os.PathLike[str]) -> Backup:
-        """Copy the store into a new folder, as of one commit, in a worker thread. Others go on meanwhile.
-
-        Args:
-            target: the folder of the copy, which is not there yet. It appears when it is complete and on disk.
-
-        Raises:
-            StoreFull: no room for the copy; nothing is left of it.
-            StoreError: the target is there already, or its folder does not allow it.
-        """
-        self._environment()
-        return await aside(lambda step: backup(self.path, target, step=step))
-
-    async def check(self, *run_ids: str) -> Checked:
-        """Check the store: every table against the log, in a worker thread. `looms.check` is the same without a loop.
-
-        Args:
-            run_ids: those runs alone; the whole store without.
-
-        Raises:
-            UnknownRun: there is no such run.
-        """
-        environment = self._environment()
-        return await aside(lambda step: checked(environment, run_ids, self.code, step=step))
-
-    def view(self) -> View:
-        """A short look at the store as of its last commit."""
-        return self._environment().view()
+    def __repr__(self) -> str:
+        return f"<store {self._kind.about(self.id)}>"
 
     @property
-    @abstractmethod
-    def code(self) -> Registry | None:
-        """Today's code, where modules were given."""
+    def run_id(self) -> str:
+        """The id of the run that the store is."""
+        return self._kind.run_id(self.id)
 
-    @abstractmethod
-    def next_commit(self, run_id: str | None = None) -> NextCommit:
-        """The next commit, or the next that touches a run: the next time that there may be something new."""
+    async def get(self) -> StoreSnapshot[S]:
+        """Read it.
 
-    @abstractmethod
-    def _environment(self) -> Environment:
-        """The open store.
+        Returns:
+            Its state, which is the caller's own, with its version and instance.
 
         Raises:
-            RuntimeClosed: it is not open.
+            UnknownStore: there is no such store.
+            ReducerError: today's code cannot fold it.
         """
+        found = await self._found()
+        return StoreSnapshot(own(found.state), found.revision.version, found.revision.instance_id)
+
+    async def select(self, selector: Callable[[S], T]) -> T:
+        """Select something of it: of a large state, only that is copied.
+
+        Args:
+            selector: a plain function of the state that only looks.
+
+        Returns:
+            What the selector selected, which is the caller's own.
+
+        Raises:
+            UnknownStore: there is no such store.
+            NotPure: the selector is async, or changed what it looked at.
+            Exception: whatever the selector raises.
+        """
+        selected: T = select(selector, (await self._found()).state).value
+        return selected
+
+    async def _found(self) -> Found:
+        """The store as of the last commit.
+
+        Raises:
+            UnknownStore: there is none.
+        """
+        await lowlevel.checkpoint()
+        with self._source.view() as reading:
+            head = heads.find(reading, self.run_id)
+            if head is None:
+                raise UnknownStore(self._kind.name, self.id)
+            with self._source.looking(self.run_id):
+                run = load(reading, head, self._source.code)
+            return self._as_found(reading, head, run.root.state, run.seq)
+
+    def _as_found(self, reading: Reading, head: Head, state: Any, seq: int) -> Found:
+        """A run as the store that it is.
+
+        Raises:
+            RunExists: it is none.
+        """
+        if head.definition != self._kind.name:
+            raise not_a_store(head, self._kind.name, self.id)
+        first = first_of(history.entry(reading, head, 1, None))
+        return Found(head.number, state, Revision(seq - 1, first.instance_id))
+
+
+def check_known(kind: StoreDefinition[Any], code: Registry | None) -> None:
+    """Check that a store is of one of the modules.
+
+    Raises:
+        ModuleError: it is not.
+    """
+    if code is None:
+        raise ModuleError(f"{kind.name}: there are no modules here; give the reader those of the application")
+    if code.definition(kind.name) is not kind:
+        raise ModuleError(f"{kind.name} is another definition than the one of that name among these modules")

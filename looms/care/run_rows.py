@@ -12,10 +12,10 @@ from looms.reducers.agreement import Told, agreed
 from looms.reducers.codec import encode as pack
 from looms.reducers.entries import unpack_entry
 from looms.reducers.folded import EffectKey, FoldedRun
-from looms.reducers.items import EffectAnswer, EffectGaveUp, GraceOver, TimerFired, unpack_item
-from looms.snapshots import effect_rows, former, heads, log, timers, wait_rows, walks
+from looms.reducers.items import EffectAnswer, EffectGaveUp, GraceOver, Look, TimerFired, pack_item, unpack_item
+from looms.snapshots import effect_rows, former, heads, log, read_rows, timers, wait_rows, walks
 from looms.snapshots.errors import StoreFormatError
-from looms.snapshots.packing import pair, place, read_pair, read_u64, u64
+from looms.snapshots.packing import pair, place, read_pair, read_place, read_u64, u64
 from looms.snapshots.reading import Reading
 from looms.snapshots.rebuilding import Change
 from looms.snapshots.rows import LAST_NUMBER, EffectRow, Head, decode, encode
@@ -27,6 +27,8 @@ from looms.snapshots.tables import (
     IDS,
     INBOX,
     KEYS,
+    PARKED,
+    READS,
     RUNS,
     SNAPSHOTS,
     TIMERS,
@@ -51,12 +53,14 @@ class Inbox(msgspec.Struct):
         outcomes: the effects whose outcome waits there.
         over: the waits, by key, whose deadline waits there.
         graces: the cancellations, by seq, whose end waits there.
+        looks: the waits, by key, that are to be looked at.
     """
 
     readable: bool = True
     outcomes: set[EffectKey] = msgspec.field(default_factory=set)
     over: set[tuple[int, int]] = msgspec.field(default_factory=set)
     graces: set[int] = msgspec.field(default_factory=set)
+    looks: set[tuple[int, int]] = msgspec.field(default_factory=set)
 
 
 def compare(view: View, walk: "RunWalk") -> list[Damage]:
@@ -71,6 +75,7 @@ def compare(view: View, walk: "RunWalk") -> list[Damage]:
     if run is not None:
         if walk.ledger is not None:
             found += _effects(view, head, run, inbox)
+            found += _parked(view, head, run, inbox)
         found += _waits(view, head, run, walk, expected)
         found += _timers(view, head, run, inbox, walk, expected)
         if inbox.readable:
@@ -161,6 +166,8 @@ def _inbox(view: View, head: Head) -> tuple[Inbox, list[Damage]]:
                 inbox.over.add(wait)
             case GraceOver(seq=seq):
                 inbox.graces.add(seq)
+            case Look(wait=wait):
+                inbox.looks.add(wait)
     return inbox, found
 
 
@@ -228,6 +235,47 @@ def _waits(view: View, head: Head, run: FoldedRun, walk: "RunWalk", expected: se
                 if not _is_there(view, WAITS, key):
                     what = f"the run waits for {type}, and would not be found"
                     yield damage(WAITS, key, what, rows((WAITS, key, b"")), run_id=head.run_id)
+
+
+def _parked(view: View, head: Head, run: FoldedRun, inbox: Inbox) -> Iterator[Damage]:
+    """Every wait that is met in a joint turn is parked on what it has read, or to be looked at, and nothing else is."""
+    wanted = {place(head.number, *wait.key): wait for wait in run.waits.by_key.values() if wait.joint is not None}
+    for key, body in walks.of_run(view, PARKED, head.number):
+        if wanted.pop(key, None) is None:
+            yield damage(PARKED, key, "the run has no such wait", rows((PARKED, key, None)), run_id=head.run_id)
+        elif (what := _unnoted(view, key, body)) is not None:
+            yield damage(PARKED, key, what, _looked_at_again(key), run_id=head.run_id)
+    if inbox.readable:
+        for key, wait in wanted.items():
+            if wait.key not in inbox.looks:
+                what = f"the run waits on {wait.joint}, and nothing would have it looked at"
+                yield damage(PARKED, key, what, _looked_at_again(key), run_id=head.run_id)
+
+
+def _unnoted(view: View, key: bytes, body: bytes | StoreFormatError) -> str | None:
+    """Why a write to what a parked wait has read might not wake it."""
+    try:
+        if isinstance(body, StoreFormatError):
+            raise body
+        row = read_rows.unpacked_row(view, key, body)
+        if heads.head(view, row.number) is None:
+            return f"it waits on run number {row.number}, which there is not"
+    except StoreFormatError as error:
+        return reason(error)
+    if all(_is_there(view, READS, read_rows.key(row.number, read, read_place(key))) for read in row.reads):
+        return None
+    return "not all of what it has read is noted: a write to that would not wake it"
+
+
+def _looked_at_again(key: bytes) -> Mend:
+    """Have a parked wait looked at, which notes anew what it reads."""
+
+    def mend(view: View) -> list[Change]:
+        number, *wait = read_place(key)
+        look = pack_item(Look((wait[0], wait[1])))
+        return [(INBOX, pair(number, last_number(view, INBOX) + 1), look), (PARKED, key, None)]
+
+    return mend
 
 
 def _timers(

@@ -121,7 +121,7 @@ def measured(store: Environment, top: int, step: Step) -> Stats:
         records=found.entries_of("log"),
         commits=found.entries_of("commits"),
         keys=found.entries_of("keys"),
-        waits=found.entries_of("waits"),
+        waits=found.entries_of("waits") + found.entries_of("parked"),
         timers=found.entries_of("timers"),
         effects=found.entries_of("effects"),
         messages=found.entries_of("inbox"),

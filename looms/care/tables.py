@@ -10,7 +10,7 @@ from looms.actors.retained import RUNTIME, Kept, hashes, unpack_kept
 from looms.care.findings import Damage, Mend, damage, reason, rows
 from looms.care.ledger import Ledger
 from looms.care.rebuilt import rebuilt
-from looms.snapshots import heads, retained, shapes, timers, walks
+from looms.snapshots import heads, read_rows, retained, shapes, timers, walks
 from looms.snapshots.batch import COUNTERS
 from looms.snapshots.errors import StoreFormatError
 from looms.snapshots.packing import after, read_u64, u64
@@ -28,6 +28,8 @@ from looms.snapshots.tables import (
     LISTING,
     LOG,
     META,
+    PARKED,
+    READS,
     REMOVALS,
     REQUESTS,
     RETAINED,
@@ -47,6 +49,8 @@ Body = bytes | StoreFormatError
 
 AT_ONCE = 10_000  # rows that one repair deletes
 NO_NUMBER = "no number that is given out is as great as its key's"
+
+_BY_RUN = (EXTENTS, SNAPSHOTS, BODIES, INBOX, EFFECTS, KEYS, PARKED)
 
 _type = msgspec.msgpack.Decoder(TypeRow)
 _counters = msgspec.msgpack.Decoder(Counters)
@@ -149,7 +153,7 @@ def _noted(key: bytes, newest: int) -> Mend:
 
 def check_owners(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
     """No row belongs to a run that there is not."""
-    for table in (EXTENTS, SNAPSHOTS, BODIES, INBOX, EFFECTS, KEYS):
+    for table in _BY_RUN:
         last = RUNTIME  # the keys of publications stand under it
         while True:
             with store.view() as view:
@@ -168,7 +172,7 @@ def check_owners(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
 
 def _of_nobody(store: Viewed) -> Iterator[Damage]:
     """Rows whose keys are too short to belong to a run, and the answers to publications."""
-    for table in (EXTENTS, SNAPSHOTS, BODIES, INBOX, EFFECTS, KEYS):
+    for table in _BY_RUN:
         with store.view() as view:
             found = view.rows(table, b"", u64(1), AT_ONCE)
         for key, body in found:
@@ -182,6 +186,17 @@ def _of_nobody(store: Viewed) -> Iterator[Damage]:
             except UNREADABLE as error:
                 what = f"who took what was published with this key cannot be read, so it is refused: {reason(error)}"
                 yield damage(KEYS, key, what, let_go=rows((KEYS, key, None)))
+
+
+def check_reads(store: Viewed, ledger: Ledger) -> Iterator[Damage]:
+    """Whatever is noted as read was read by a wait that is parked."""
+
+    def look(view: View, key: bytes, body: Body) -> Iterator[Damage]:
+        if isinstance(body, StoreFormatError) or not read_rows.is_noted(view, key):
+            what = reason(body) if isinstance(body, StoreFormatError) else "no wait is parked on this"
+            yield damage(READS, key, what, rows((READS, key, None)))
+
+    return walked(store, READS, look, ledger.step)
 
 
 def _all_of(table: Table, number: int) -> Mend:

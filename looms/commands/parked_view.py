@@ -11,9 +11,8 @@ from looms.reducers.views import WaitState
 
 def waiting(wait: WaitState, now: int) -> Text:
     """A wait or a sleep: for what, and how long."""
-    parts = [Text("waits for" if wait.types else "sleeps", ASKED)]
-    if wait.types:
-        parts.append(word(" or ".join(wait.types)))
+    how, what = ("waits on", wait.joint) if wait.joint else ("waits for", " or ".join(wait.types))
+    parts = [Text(how, ASKED), word(what)] if what else [Text("sleeps", ASKED)]
     if wait.match:
         parts += [Text("where"), json_line(plain(wait.match))]
     if wait.due is not None:

@@ -1,6 +1,6 @@
 """What stores refuse, and why."""
 
-from looms.reducers.errors import LoomsError
+from looms.reducers.errors import LoomsError, ProgramError
 
 
 class UnknownStore(LoomsError):
@@ -31,7 +31,7 @@ class InvalidState(LoomsError):
         self.message = message
 
 
-class NotPure(LoomsError):
+class NotPure(ProgramError):
     """A selector, updater or claim that did what it may not.
 
     Attributes:

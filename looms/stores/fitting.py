@@ -2,7 +2,7 @@
 
 What an old and a new state share was checked when it came in. So the walk goes where the two are not the same object,
 and what is new there is read as the type that is declared for its place, as if it came from the disk: a list becomes
-the tuple that it stands for, and nobody has it by another name any more.
+the tuple that it stands for, a dict the struct whose fields it tells, and nobody has it by another name any more.
 """
 
 import re
@@ -63,7 +63,7 @@ def checked(state: Any, kind: type[State]) -> Any:
 def _told(kind: type, after: Any, error: Exception) -> InvalidState:
     """What does not fit, with the path from the root: it is looked for anew, in the whole."""
     try:
-        Codec(kind, kind.__name__).pack(after)
+        Codec(kind, kind.__name__).pack(after, dicts=True)
     except Unfit as found:
         return _invalid(found)
     return _invalid(error)
@@ -96,7 +96,7 @@ def _fitted(before: Any, after: Any, where: Place, depth: int) -> Any:
 
 
 def _new(value: Any, where: Place, depth: int) -> Any:
-    fit = where.codec.pack(value)[1]
+    fit = where.codec.pack(value, dicts=True)[1]
     if depth + levels(fit) > DEEPEST:
         raise Unfit(TOO_DEEP)
     return fit

@@ -27,7 +27,7 @@ def check_function(role: str, function: Callable[..., Any]) -> None:
         NotPure: it is async, or a generator function.
     """
     if not callable(function):
-        raise TypeError(f"a {role} is a function, not {function!r}")
+        raise TypeError(f"the {role} is to be a function, not {function!r}")
     runs = called(function)
     if inspect.iscoroutinefunction(runs) or inspect.isasyncgenfunction(runs):
         raise NotPure(f"{told(role, function)} is async", _WAITS)

@@ -1,10 +1,11 @@
 """What the calls on a store give back."""
 
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from looms.reducers.messages import shown
 from looms.reducers.state import State
 
 S = TypeVar("S", bound=State)
@@ -20,6 +21,30 @@ class Revision(msgspec.Struct, frozen=True):
 
     version: int
     instance_id: UUID
+
+
+class Versioned(Protocol):
+    """What was read of a store, or made of it: it says which state of which store that is."""
+
+    @property
+    def version(self) -> int: ...
+    @property
+    def instance_id(self) -> UUID: ...
+
+
+def revision_of(method: str, seen: Any) -> Revision:
+    """Which state of which store was seen.
+
+    Args:
+        method: what was given it, for the error.
+        seen: a snapshot, an update, or a revision.
+
+    Raises:
+        TypeError: it says nothing of that.
+    """
+    if not (isinstance(getattr(seen, "version", None), int) and isinstance(getattr(seen, "instance_id", None), UUID)):
+        raise TypeError(f"{method}() was given {shown(seen)}; give it what get() or an update gave")
+    return Revision(seen.version, seen.instance_id)
 
 
 class StoreSnapshot(msgspec.Struct, Generic[S], frozen=True):

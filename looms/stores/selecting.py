@@ -4,9 +4,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from looms.reducers.state import State
-from looms.stores.overlap import Read, fewest_reads
+from looms.stores.overlap import Read, fewest_reads, key
 from looms.stores.purity import check_function, refuse_awaitable, told
 from looms.stores.tracking import Reading, selected
+
+NOTHING_ELSE = (Read((), look=True),)
+"""What a selector depends on that reads nothing: that the store is there."""
 
 
 class Selected(NamedTuple):
@@ -19,6 +22,11 @@ class Selected(NamedTuple):
 
     value: Any
     reads: tuple[Read, ...]
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """What it depends on, as who waits is found by it."""
+        return tuple(map(key, self.reads))
 
 
 def select(selector: Callable[[Any], Any], state: State) -> Selected:
@@ -39,6 +47,6 @@ def select(selector: Callable[[Any], Any], state: State) -> Selected:
         if reading.refused is not None:
             raise reading.refused
         refuse_awaitable("selector", selector, answer)
-        return Selected(selected(answer), fewest_reads(reading.reads))
+        return Selected(selected(answer), fewest_reads(reading.reads) or NOTHING_ELSE)
     finally:
         reading.over = True

@@ -1,6 +1,6 @@
 """Updating: an updater runs on a draft, and what came of it is checked and put as a patch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from looms.reducers.changes import Path
 from looms.reducers.codec import Unfit, encode, plain
 from looms.reducers.differences import difference
+from looms.reducers.messages import shown
 from looms.reducers.patches import Patch, apply
 from looms.reducers.places import place
 from looms.reducers.state import State
@@ -62,7 +63,21 @@ def update(updater: Callable[..., Any], state: S, *given: Any, role: str = "upda
     return _made(state, fitted(state, new), written)
 
 
-def setting(values: dict[str, Any]) -> Callable[[Any], None]:
+def updater_of(method: str, given: Sequence[Any], values: dict[str, Any]) -> Callable[[Any], Any]:
+    """The updater that a call is given: a function, or values for fields.
+
+    Raises:
+        TypeError: it is neither, or both.
+        NotPure: the function is async, or a generator function.
+    """
+    if len(given) + bool(values) != 1:
+        raise TypeError(f"{method}() is given an updater, or values for fields, and not {shown(given)}")
+    updater: Callable[[Any], Any] = _setting(values) if values else given[0]
+    check_function("updater", updater)
+    return updater
+
+
+def _setting(values: dict[str, Any]) -> Callable[[Any], None]:
     """An updater that sets fields of the state."""
 
     def set_fields(draft: Any) -> None:

@@ -13,16 +13,17 @@ from looms.reducers.events import Event
 from looms.reducers.state import State
 from looms.runtime import Runtime
 from looms.summaries import Imported, Pruned
+from looms.sync.environment_reading import SyncEnvironmentReading
 from looms.sync.loop import Loop
 from looms.sync.run import SyncRun
-from looms.sync.store_reading import SyncStoreReading
+from looms.sync.store import SyncStore
 
 S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
 
 
-class SyncRuntime(SyncStoreReading):
+class SyncRuntime(SyncEnvironmentReading):
     """Runs in a store, served until it is closed; made by ``looms.open``. As ``Runtime`` without ``await``.
 
     It may be called from any thread, from several at once, and from one in which an event loop is running (a notebook),
@@ -65,6 +66,14 @@ class SyncRuntime(SyncStoreReading):
     def run(self, run_id: str) -> SyncRun[Any, Any]:
         """The handle of a run, without looking whether it exists; see ``Runtime.run``."""
         return SyncRun(self._runtime.run(run_id), self._loop)
+
+    def store(self, cls: type[S], id: str, initial: S | None = None) -> SyncStore[S]:
+        """The handle of a store, without looking whether it exists; see ``Runtime.store``."""
+        return SyncStore(self._runtime.store(cls, id, initial), self._loop)
+
+    def delete_store(self, cls: type[State], id: str) -> bool:
+        """Delete a store, whatever it holds; see ``Runtime.delete_store``."""
+        return self._loop.call(self._runtime.delete_store, cls, id)
 
     @overload
     def signal_many(self, signals: Iterable[Addressed], *, errors: Literal["raise"] = "raise") -> list[Receipt]: ...

@@ -14,18 +14,21 @@ from looms.reducers.errors import InvalidMatch, ModuleError, UnknownEvent
 from looms.reducers.events import Event, event_type
 from looms.reducers.instructions import Instruction
 from looms.reducers.messages import shown
+from looms.reducers.state import State
+from looms.uuids import uuid7
 from looms.workflows.journal import Kind
 from looms.workflows.player import Player
 from looms.workflows.reading import Events, answered, one_of, timed_out, typed
 from looms.workflows.step import Step
+from looms.workflows.stores import WorkflowStore, open_store
 from looms.workflows.things import Gather, Race, Raced, Thing
-from looms.workflows.uuids import uuid7
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 T = TypeVar("T")
+S = TypeVar("S", bound=State)
 I = TypeVar("I")  # noqa: E741 - the input
 EA = TypeVar("EA", bound=Event)
 EB = TypeVar("EB", bound=Event)
@@ -254,6 +257,27 @@ class Workflow:
         )
         child.begin()
         return child
+
+    def store(
+        self, cls: type[S], id: str | None = None, initial: S | None = None, *, key: str | None = None
+    ) -> Thing[WorkflowStore[S]]:
+        """Open a store: state that many share, and that outlives them.
+
+        Args:
+            cls: the class of its states, declared with ``@module.store(name)``.
+            id: its id; without one it is the run's own.
+            initial: creates it where it is absent; else it is of no interest.
+            key: what tells the step from others.
+
+        Returns:
+            Awaitable: the store, each of whose calls is a step.
+
+        Raises:
+            UnknownStore: at the await, where it is absent and there is no initial state.
+            InvalidState: at the await, where the initial state is none.
+        """
+        made = self._player.key("store", key)
+        return open_store(self._player, cls, self.run_id if id is None else id, initial, made)
 
     @overload
     def gather(self) -> Thing[tuple[()]]: ...

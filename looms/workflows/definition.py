@@ -25,10 +25,12 @@ from looms.reducers.lifecycle import (
     ChildFailed,
     EffectCompleted,
     EffectFailed,
+    Met,
     Returned,
     Started,
     TimedOut,
 )
+from looms.reducers.looking import Looker
 from looms.reducers.messages import told
 from looms.workflows import chunks
 from looms.workflows.context import Restarted, Workflow
@@ -39,6 +41,7 @@ from looms.workflows.outcomes import Raised
 from looms.workflows.player import Player
 from looms.workflows.reading import Events
 from looms.workflows.settling import settle
+from looms.workflows.step import Step as WorkflowStep
 
 I = TypeVar("I")  # noqa: E741 - the input
 O = TypeVar("O")  # noqa: E741 - the output
@@ -49,6 +52,7 @@ Handled: TypeAlias = (
     | EffectFailed
     | EffectCompleted
     | Returned
+    | Met
     | ChildCompleted
     | ChildFailed
     | ChildCancelled
@@ -159,12 +163,25 @@ class WorkflowDefinition(Definition[Journal, I, O]):
         Raises:
             LoomsError: today's code does not lead there.
         """
+        step = self._open(state, thread, id)
+        return None if step is None else step.call
+
+    def look(self, state: Journal, thread: str, id: str) -> Looker | None:
+        """What a step on a store does in its joint turn; None where it is over.
+
+        Raises:
+            LoomsError: today's code does not lead there.
+        """
+        step = self._open(state, thread, id)
+        return None if step is None else step.look
+
+    def _open(self, state: Journal, thread: str, id: str) -> WorkflowStep[Any] | None:
+        """An open step, of the workflow as it is played up to where its journal ends."""
         place = place_of(state, id)
         if place is None:
             return None
         player = state.__dict__[_PLAYER] = self.player(state, thread)
-        step = player.open(place)
-        return None if step is None else step.call
+        return player.open(place)
 
     def _coroutine(self, player: Player, thread: str, journal: Journal) -> Any:
         ctx = Workflow(player, thread, journal.generation, self._logger, self._events)

@@ -40,6 +40,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False):
         status: ``open`` until it has ended.
         value: what it gave, as plain data; of one that failed its error, message and attempts.
         error: ``NAME: MESSAGE`` of one that failed.
+        form: of what a selector selected, what its plain data does not tell (``looms.stores.values``).
     """
 
     key: str
@@ -48,6 +49,7 @@ class JournalEntry(msgspec.Struct, frozen=True, gc=False):
     status: Status = "open"
     value: Any = None
     error: str | None = None
+    form: Any = None
 
 
 CANCELLING = -1

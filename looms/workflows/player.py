@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from looms.reducers.errors import LoomsError
@@ -53,6 +54,7 @@ class Player:
         self._settled = 0
         self._keys: set[str] = set()
         self._names: dict[str, int] = {}
+        self._places: dict[tuple[CodeType, int], str] = {}  # of steps that may have none, by where they are made
         self._versions: dict[str, int] = dict(journal.versions)
         self._chance = Random(journal.seed)
         self._branches: dict[Coroutine[Any, Any, Any], Branch[Any]] = {}  # those that have not ended
@@ -99,6 +101,18 @@ class Player:
         if key in self._keys:
             raise self.stopped(DuplicateKey(key))
         self._keys.add(key)
+        return key
+
+    def key_at(self, name: str, caller: FrameType) -> str:
+        """The key of a new step that is given none, of which there may be one from each place in the code.
+
+        Raises:
+            DuplicateKey: the place was reached before.
+        """
+        place = (caller.f_code, caller.f_lasti)
+        if place in self._places:
+            raise self.stopped(DuplicateKey(self._places[place]))
+        key = self._places[place] = self.key(name, None)
         return key
 
     def version(self, change_id: str, latest: int) -> int:

@@ -13,10 +13,12 @@ from looms.reducers.lifecycle import (
     ChildFailed,
     EffectCompleted,
     EffectFailed,
+    Met,
     Returned,
     TimedOut,
 )
 from looms.workflows import chunks
+from looms.workflows.answers import Answer
 from looms.workflows.events import kept
 from looms.workflows.journal import Journal, JournalEntry, changed, place_of, settled
 
@@ -56,6 +58,8 @@ def _after(entry: JournalEntry, event: Event) -> JournalEntry:
     match event:
         case Returned(value=value):
             return replace(entry, value=value)
+        case Met(value=value):
+            return _found(entry, value)
         case TimedOut() if entry.kind == "sleep":
             return entry
         case TimedOut():
@@ -73,6 +77,15 @@ def _after(entry: JournalEntry, event: Event) -> JournalEntry:
     if entry.kind == "wait":
         return replace(entry, value=kept(event))
     return replace(entry, value=[*(entry.value or ()), kept(event)])
+
+
+def _found(entry: JournalEntry, value: Any) -> JournalEntry:
+    """The entry of a step on a store, when a joint turn has answered it."""
+    answer = msgspec.convert(value, Answer)
+    if answer.failed is None:
+        return replace(entry, value=answer.value, form=answer.form)
+    failed = answer.failed
+    return replace(entry, status="failed", value=failed, error=f"{failed['error']}: {failed['message']}")
 
 
 def _failed(entry: JournalEntry, error: str, message: str, attempts: int) -> JournalEntry:

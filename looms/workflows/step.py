@@ -9,6 +9,7 @@ from looms.reducers.calls import Call
 from looms.reducers.codec import Unfit
 from looms.reducers.errors import LoomsError
 from looms.reducers.instructions import Instruction
+from looms.reducers.looking import Looker
 from looms.workflows.errors import Cancelled, StepFailed, UnreadableJournal
 from looms.workflows.journal import AT_ONCE, JournalEntry, Kind
 from looms.workflows.outcomes import Outcome, Raised, Value
@@ -27,6 +28,7 @@ class Step(Thing[T]):
         instruction: what is decided when it is asked.
         value_of: makes what it gives of what the journal holds.
         call: what its attempts do, where that is a function of the workflow.
+        look: how it is looked for what it waits for, where that is in a store.
 
     Attributes:
         place: in the journal, once it is asked.
@@ -43,6 +45,7 @@ class Step(Thing[T]):
         value_of: Callable[[Any], Any] = lambda value: value,
         failure_of: Callable[[JournalEntry], Exception] | None = None,
         call: Call | None = None,
+        look: Looker | None = None,
     ) -> None:
         super().__init__(player)
         self.key = key
@@ -50,6 +53,7 @@ class Step(Thing[T]):
         self.name = name
         self.instruction = instruction
         self.call = call
+        self.look = look
         self.place: int | None = None
         self._value_of = value_of
         self._failure_of = failure_of or _failure
@@ -63,9 +67,13 @@ class Step(Thing[T]):
         if entry.status == "failed":
             return Raised(self._failure_of(entry))
         try:
-            return Value(self._value_of(entry.value))
+            return Value(self._value(entry))
         except (Unfit, LoomsError) as error:
             raise UnreadableJournal(f"the result of {self.key!r}", str(error)) from error
+
+    def _value(self, entry: JournalEntry) -> Any:
+        """What it gives."""
+        return self._value_of(entry.value)
 
     def _begin(self) -> None:
         self.player.ask(self)

@@ -8,7 +8,7 @@ from typing import Any
 
 import lmdb
 
-from looms import CancelRequested, Event, Module, Reduced, Started, State, step, wait
+from looms import CancelRequested, Event, Module, Reduced, Started, State, Workflow, step, wait
 from looms.actors.calls import Answer, Call
 from looms.actors.requests import CancelRun, pack_answer, pack_request
 from looms.snapshots import heads, removal, requests
@@ -44,6 +44,20 @@ def guest(state: Guest, event: Started[None] | Called | CancelRequested) -> Redu
     return state
 
 
+@house.store("register")
+class Register(State):
+    """Who has come."""
+
+    names: tuple[str, ...] = ()
+
+
+@house.workflow("porter")
+async def porter(ctx: Workflow) -> str:
+    """One that waits for somebody to come."""
+    register = await ctx.store(Register, id="front", initial=Register())
+    return await register.when("somebody", lambda register: next(iter(register.names), ""))
+
+
 modules = [works, house]
 
 OPTIONS: dict[str, Any] = {"snapshot_every": 6}
@@ -70,6 +84,8 @@ async def fill(store: Path) -> None:
         Mood.bad = False
         leaving = await rt.start(guest, run_id="guest")
         await leaving.cancel("closing time", grace=1_000)
+        await rt.start(porter, run_id="porter")
+        await rt.clock.advance(0)
         for n in (3, 4, 5):
             await rt.start(trip, Trip(n, "wait"), run_id=f"trip {n}")
         await rt.publish(Word("trip 3"), key="p1")

@@ -73,6 +73,7 @@ def test_programs_get_the_journal_as_it_is_documented(store: Path) -> None:
         "status": "failed",
         "value": {"error": "OSError", "message": "no pencil", "attempts": 1},
         "error": "OSError: no pencil",
+        "form": None,
     }
     assert told["threads"]["root/desk#1"]["state"]["entries"][0]["key"] == "a word"
     assert [effect["step"] for effect in told["effects"]] == ["translate#1"]

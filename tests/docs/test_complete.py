@@ -10,7 +10,7 @@ import typer
 
 import looms
 import looms.testing
-from looms import Reader, Run, RunReading, Runtime
+from looms import Reader, Run, RunReading, Runtime, Store, StoreReading, WorkflowStore
 from looms.commands.app import application
 from tests.house.repository import REPOSITORY
 from tests.house.test_surfaces import INNER
@@ -52,7 +52,16 @@ def test_each_field_of_a_public_type_stands_in_its_row(cls: type[msgspec.Struct]
 
 
 @pytest.mark.parametrize(
-    ("cls", "handle"), [(Runtime, "runtime"), (Run, "run"), (RunReading, "run"), (Reader, "reader")]
+    ("cls", "handle"),
+    [
+        (Runtime, "runtime"),
+        (Run, "run"),
+        (RunReading, "run"),
+        (Reader, "reader"),
+        (Store, "store"),
+        (StoreReading, "store"),
+        (WorkflowStore, "store"),
+    ],
 )
 def test_each_public_method_stands_in_the_reference(cls: type, handle: str) -> None:
     wanted = {name for name in dir(cls) if not name.startswith("_")} - INNER

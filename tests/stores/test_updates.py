@@ -12,10 +12,14 @@ from looms.reducers.codec import encode, plain
 from looms.stores.errors import InvalidState, NotPure
 from looms.stores.fitting import checked
 from looms.stores.overlap import Write
-from looms.stores.updating import patched, setting, update
+from looms.stores.updating import patched, update, updater_of
 from tests.stores.chatroom import TWO, Conversation, Message, Profile, append, first_unprocessed, mark_processed, put
 
 ONE = Conversation(messages=[Message("m1")])
+
+
+def setting(**values: Any) -> Callable[[Any], Any]:
+    return updater_of("update", (), values)
 
 
 def test_an_update_gives_the_new_state_its_patch_and_where_it_differs() -> None:
@@ -49,6 +53,12 @@ INVALID: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "a key of a dict": (lambda draft: draft.labels.update({1: "a"}), "$.labels", "Expected `str`, got `int` in a key"),
     "a member": (lambda draft: draft.tags.add(1), "$.tags[0]", "Expected `str`, got `int`"),
     "another struct": (put(profile=Message("m")), "$.profile", "would come back as Profile"),
+    "a dict that says more": (
+        lambda draft: draft.messages.append({"id": "m3", "contnet": "x"}),
+        "$.messages[1]",
+        "Message has no field 'contnet'",
+    ),
+    "a dict for something else": (put(labels={"topic": {"id": "m3"}}), "$.labels", "Expected `str`, got `object`"),
     "no value at all": (put(anything=object()), "$.anything", "unsupported"),
     "what would come back as something else": (put(anything=(1, 2)), "$.anything", "tuple would come back as list"),
     "a field that may not be left out": (put(counter=msgspec.UNSET), "$", "counter"),
@@ -82,12 +92,16 @@ def test_limits_of_a_list_are_checked_when_it_grows() -> None:
 
 
 def test_what_a_declared_type_asks_for_is_done() -> None:
-    made = update(setting({"price": 1, "names": ["a", "b"], "odd": 3}), Bounded())
+    made = update(setting(price=1, names=["a", "b"], odd=3), Bounded())
     assert (made.state.price, type(made.state.price)) == (1.0, float)
     assert made.state.names == ("a", "b")
-    assert update(setting({"odd": msgspec.UNSET}), made.state).state.odd is msgspec.UNSET
+    assert update(setting(odd=msgspec.UNSET), made.state).state.odd is msgspec.UNSET
+    told: dict[str, Any] = {"messages": [{"id": "m3"}, Message("m4")], "profile": {"name": "ann"}}
+    told_all = update(updater_of("update", (), told), ONE).state
+    assert told_all.messages == [Message("m3"), Message("m4")]
+    assert told_all.profile == Profile("ann")
     moment = datetime(2030, 1, 1, tzinfo=UTC)
-    assert update(setting({"at": moment}), Bounded()).state.at == moment
+    assert update(setting(at=moment), Bounded()).state.at == moment
 
 
 def test_what_the_updater_has_put_in_is_not_the_updaters_any_more() -> None:

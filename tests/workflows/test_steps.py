@@ -193,12 +193,37 @@ async def test_a_result_comes_back_as_it_was_live_and_when_played_again(path: Pa
     assert len(got) == 2
 
 
+PLAIN = [
+    (Parcel("p"), {"label": "p", "weight": "0.10"}),
+    ([Note("n"), (3, {4})], [{"text": "n"}, [3, [4]]]),
+    (Colour.RED, Colour.RED.value),
+    (UUID(int=7), str(UUID(int=7))),
+]
+
+
+async def test_a_result_that_nobody_annotated_is_plain_data_live_and_when_played_again(path: Path) -> None:
+    module = Module("giving")
+    got: list[Any] = []
+
+    @module.workflow("giving")
+    async def giving(ctx: Workflow) -> None:
+        got.append([await ctx.run(lambda given=value: given) for value, _ in PLAIN])
+        await ctx.sleep(1)
+
+    async with runtime([module], path=path) as rt:
+        await rt.start(giving, run_id="g")
+        await rt.clock.advance(0)
+    async with runtime([module], path=path) as rt:
+        await rt.clock.advance(1)
+        await rt.run("g").result(timeout=5)
+    assert got == [[plain for _, plain in PLAIN]] * 2
+
+
 UNFIT: list[tuple[Any, Any, str]] = [
     ("three", int, "Expected `int`, got `str`"),
     ({"lines": [1, threading.Lock()]}, Any, "$['lines'][1]"),
-    ((1, 2), Any, "tuple"),
+    ((1, 2), list[int], "tuple"),
     (3, None, "Expected `null`, got `int`"),
-    (Parcel("p"), Any, "Parcel"),
     (b"x" * (LARGEST - 6), bytes, "keep large things elsewhere"),
 ]
 

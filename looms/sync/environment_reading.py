@@ -8,19 +8,20 @@ from typing import IO, Any, Self
 from looms.care.backup import Backup
 from looms.care.checking import Checked
 from looms.care.stats import Stats
+from looms.environment_reading import EnvironmentReading
 from looms.outstanding import OutstandingEffect
 from looms.reducers.definitions import Definition
-from looms.store_reading import StoreReading
+from looms.reducers.state import State
 from looms.summaries import Commit, Exported, RunSummary
 from looms.sync.items import Items
 from looms.sync.loop import Loop
 from looms.verifying import Verification
 
 
-class SyncStoreReading:
+class SyncEnvironmentReading:
     """A store, to read until it is closed. For any thread."""
 
-    def __init__(self, opened: StoreReading, loop: Loop) -> None:
+    def __init__(self, opened: EnvironmentReading, loop: Loop) -> None:
         self.path = opened.path
         self.clock = opened.clock
         self._opened = opened
@@ -64,6 +65,10 @@ class SyncStoreReading:
     def effects(self, run_id: str | None = None) -> Iterator[OutstandingEffect]:
         """The effects that are outstanding; see ``Runtime.effects``."""
         return Items(self._loop, self._opened.effects(run_id))
+
+    def list_stores(self, cls: type[State]) -> list[str]:
+        """The ids of all stores of a class; see ``Runtime.list_stores``."""
+        return self._loop.call(self._opened.list_stores, cls)
 
     def verify(self, run_id: str) -> Verification:
         """Put a run's log to today's code, and say where it would decide otherwise; see ``Runtime.verify``."""
