@@ -11,6 +11,7 @@ from benchmarks.context import Context, Failed
 from benchmarks.deltas import deltas
 from benchmarks.fairness import fairness
 from benchmarks.figures import Figure
+from benchmarks.flows import flows
 from benchmarks.fold import fold
 from benchmarks.growth import Growth, by_records, by_runs, by_state, by_waits
 from benchmarks.in_run_waits import in_run_waits
@@ -19,6 +20,7 @@ from benchmarks.peers.durable_steps import durable_steps
 from benchmarks.peers.saves import saves
 from benchmarks.publishing import publishing
 from benchmarks.replays import replays
+from benchmarks.shared_state import shared_state
 from benchmarks.signals import signals
 from benchmarks.stall import stall
 from benchmarks.timers import timers
@@ -51,6 +53,8 @@ BENCHMARKS = (
     Benchmark("publish", publishing, 40),
     Benchmark("timers", timers, 120),
     Benchmark("in-run waits", in_run_waits, 30),
+    Benchmark("flows", flows, 60),
+    Benchmark("stores", shared_state, 90),
     Benchmark("stall", stall, 40),
     Benchmark("fairness", fairness, 200),
 )
