@@ -96,8 +96,9 @@ def flows(context: Context) -> list[Figure]:
             benchmark="flows",
             what="one of its snapshots that are deltas, against a full one of its end",
             value=long["delta"] / long["full"],
-            detail=f"{number(long['delta'] / 1e3)} kB for 256 steps, {long['deltas']:,} of them; {long['wholes']:,} are "
-            f"stored in full, the last state takes {number(long['full'] / 1e3)} kB; all {number(long['total'] / 1e3)} kB",
+            detail=f"{number(long['delta'] / 1e3)} kB for 256 steps, {long['deltas']:,} of them; "
+            f"{long['wholes']:,} are stored in full, the last state takes {number(long['full'] / 1e3)} kB; "
+            f"all together {number(long['total'] / 1e3)} kB",
         ),
     ]
 
