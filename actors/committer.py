@@ -9,10 +9,12 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import anyio
 from anyio import lowlevel
 
+from looms.actors.calls import Call
 from looms.actors.group import Group
 from looms.actors.jobs import Job
 from looms.actors.watchdog import Watchdog
@@ -65,6 +67,7 @@ class Committer:
         self._work = anyio.Event()
         self._idle = anyio.Event()
         self._idle.set()
+        self._over = anyio.Event()
 
     def add(self, job: Job) -> None:
         """Have a job put into the next group."""
@@ -97,14 +100,30 @@ class Committer:
         Raises:
             StoreFailed: the disk failed. Who waits was told so.
         """
-        with closing(self._writer()) as writer:
-            while True:
-                await self._work.wait()
-                self._work = anyio.Event()
-                while await self._commit_next(writer):
-                    await lowlevel.checkpoint()
-                if not self._work.is_set():
-                    self._idle.set()
+        try:
+            with closing(self._writer()) as writer:
+                while True:
+                    await self._work.wait()
+                    self._work = anyio.Event()
+                    while await self._commit_next(writer):
+                        await lowlevel.checkpoint()
+                    if not self._work.is_set():
+                        self._idle.set()
+        finally:
+            self._over.set()
+
+    async def answered(self, call: Call[Any]) -> bool:
+        """Wait for the answer of a call, also when that is cancelled; False when there will be none any more."""
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._give_up, tasks.cancel_scope)
+                await call.settled()
+                tasks.cancel_scope.cancel()
+        return call.answered
+
+    async def _give_up(self, waiting: anyio.CancelScope) -> None:
+        await self._over.wait()
+        waiting.cancel()
 
     def stop(self, error: Exception) -> None:
         """Refuse what was not committed, after ``run`` has ended."""

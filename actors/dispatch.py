@@ -268,7 +268,8 @@ class Dispatcher:
         problem: LoomsError | None = None
         try:
             pursued.thread, handler = self._asked(pursued.run_id, pursued.key, lane.effect)
-        except EffectOver:
+        except EffectOver:  # by a commit that is being made, and may fail: until then nobody looks again
+            pursued.row = msgspec.structs.replace(pursued.row, due=after(self._clock, TRY_AGAIN))
             return
         except LoomsError as error:
             if lane.effect is CALL:

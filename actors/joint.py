@@ -33,13 +33,16 @@ class Joint:
 
     Args:
         group: the commit that it is part of.
+        again: it has been called before, and had found nothing.
 
     Attributes:
+        again: the same.
         changed: it has changed something.
     """
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, *, again: bool = False) -> None:
         self._group = group
+        self.again = again
         self.changed = False
 
     @property
@@ -138,7 +141,7 @@ class JointTurn(msgspec.Struct, Generic[T], eq=False):
         if self.call.unheard:
             group.answer(self.call, None)
             return
-        joint = Joint(group)
+        joint = Joint(group, again=self.since > 0)
         try:
             answer: Any = self.do(joint)
         except (StoreError, KeyboardInterrupt):

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar, overload
 
-import anyio
 from anyio import lowlevel
 
 from looms.actors.errors import UnknownRun
@@ -207,14 +206,10 @@ class Store(StoreReading[S]):
     def _looking(
         self, selector: Callable[[S], Any], claim: Callable[[S, Any], object] | None, patience: Patience
     ) -> Callable[[Joint], Selected | Unseen]:
-        first = True
-
         def look(joint: Joint) -> Selected | Unseen:
-            nonlocal first
             store = turns.find(joint, self._kind, self.id)
-            if store is None and not first:
+            if store is None and joint.again:
                 raise UnknownStore(self._kind.name, self.id)
-            first = False
             state = self._absent() if store is None else store.state
             found = select(selector, state)
             is_there = bool(found.value)
@@ -234,13 +229,12 @@ class Store(StoreReading[S]):
 
     async def _withdraw(self, turn: JointTurn[T]) -> T | None:
         """Wait no more: what a turn has answered, if it has, or is about to."""
+        host = self._served.host
         turn.last = True
-        if self._served.host.watchers.remove(turn):
+        if host.watchers.remove(turn):
             turn.call.unheard = True
             return None
-        with anyio.CancelScope(shield=True):
-            await turn.call.settled()
-        return turn.call.get()
+        return turn.call.get() if await host.committer.answered(turn.call) else None
 
     def _absent(self) -> S:
         """The initial state of a store that is not there.

@@ -198,6 +198,10 @@ class Outside(Protocol):
         """What a handler in a thread does."""
         ...
 
+    async def step(self, name: str, seconds: float, fails: int) -> str:
+        """What a step of a workflow does."""
+        ...
+
 
 outside = cast(Outside, None)  # each story sets its own
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import anyio
 
-from looms import LoomsError, Runtime, UnknownRun
+from looms import LoomsError, Runtime, Store, UnknownRun
 from looms.snapshots.errors import StoreFailed
+from tests.simulation import flows
 from tests.simulation import operations as ops
 from tests.simulation.application import app
 from tests.simulation.handling import Handling
@@ -79,6 +80,18 @@ class Calling:
                 await self._look(run, replayed)
             case ops.Follow(run=run, records=records):
                 await self._follow(run, records)
+            case ops.StartFlow(run=run, script=script):
+                await runtime.start(flows.play, script, run_id=run, exists="return")
+            case ops.RingFlow(run=run, id=id, key=key):
+                return await runtime.run(run).signal(flows.Rang(id), key=key)
+            case ops.PutItems(store=store, ids=ids):
+                await self._store(store).update(flows.put(ids))
+            case ops.TakeItem():
+                return await self._take(operation)
+            case ops.CountUp(store=store):
+                await self._store(store).update(flows.count_one)
+            case ops.DropStore():
+                return await runtime.delete_store(flows.Stock, "gone")
             case ops.Jump(seconds=seconds):
                 self._world.jump(seconds)
             case ops.Crash():
@@ -86,6 +99,17 @@ class Calling:
             case ops.Reopen():
                 raise AssertionError("a story reopens by itself")
         return None
+
+    def _store(self, id: str) -> Store[flows.Stock]:
+        return self._runtime.store(flows.Stock, id, flows.Stock())
+
+    async def _take(self, operation: ops.TakeItem) -> str | None:
+        store, claim = self._store(operation.store), flows.taken_by(operation.name)
+        try:
+            item: flows.Item = await store.take(select=flows.free, claim=claim, timeout=operation.timeout)
+            return item.id
+        except TimeoutError:
+            return None
 
     async def _start(self, operation: ops.Start) -> str:
         while operation.run in self._deleting:  # noqa: ASYNC110 - time costs nothing here

@@ -27,6 +27,7 @@ from tests.simulation.application import (
     Withdraw,
     Work,
 )
+from tests.simulation.drawing_flows import FlowDrawing
 from tests.simulation.tightening import BOUNDS, Bound
 
 T = TypeVar("T")
@@ -68,6 +69,7 @@ class Drawing:
         operations += [self._operation(chance.randrange(senders)) for _ in range(chance.randint(5, 45))]
         if chance.random() < 0.2:
             operations += [self._ask(senders + n % 2) for n in range(chance.randint(1, 4))]
+        operations += FlowDrawing(self._seed, senders).operations()
         faults = {at: self._fault(at) for at in sorted(chance.sample(range(1, 70), chance.choice((0, 2, 4, 8))))}
         return ops.Plan(self._seed, settings, tuple(operations), tuple(faults.values()), self._bounds())
 

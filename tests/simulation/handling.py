@@ -1,5 +1,6 @@
 """The world outside as handlers and reducers see it: what a handler does, and the ledger in which it notes that."""
 
+from collections import Counter
 from typing import Any
 
 import anyio
@@ -25,6 +26,7 @@ class Handling:
         self.mended = 0
         self._world = world
         self._history = history
+        self._steps: Counter[str] = Counter()
 
     async def handle(self, request: Work, ctx: EffectContext) -> list[Done]:
         """Note the attempt, take some time, emit, and fail or answer."""
@@ -47,6 +49,14 @@ class Handling:
     def handle_now(self, request: Work, ctx: EffectContext) -> list[Done]:
         """Note the attempt, and fail or answer."""
         return self._end(self._begun(request, ctx), request)
+
+    async def step(self, name: str, seconds: float, fails: int) -> str:
+        """Take some time, and fail so often, over all processes."""
+        self._steps[name] += 1
+        await anyio.sleep(seconds)
+        if self._steps[name] <= fails:
+            raise Flaky("as it was told")
+        return name
 
     def _begun(self, request: Work, ctx: EffectContext) -> Attempt:
         world = self._world

@@ -136,6 +136,8 @@ class History(msgspec.Struct):
     seen: list[Seen] = []
     followed: list[Followed] = []
     logs: list[Log] = []
+    flows: list[Log] = []  # of the workflows
+    stores: list[Log] = []
     forks: list[tuple[str, str, int]] = []  # that were asked for: the fork, of which run, up to which seq
     commits: list[Commit] = []
     crashes: list[str] = []

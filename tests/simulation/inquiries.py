@@ -13,6 +13,14 @@ async def inquire(runtime: Runtime, history: History) -> None:
         if not verification.sound:
             history.broken.append(f"{log.run_id}: verify says {verification}")
         await _replays(runtime, history, log, log.state)
+    for log in [*history.flows, *history.stores]:
+        verification = await runtime.verify(log.run_id)
+        if not verification.sound:
+            history.broken.append(f"{log.run_id}: verify says {verification}")
+        if log.state is not None and log.state.status != "suspended":
+            after = (await runtime.run(log.run_id).replay_to(log.state.seq)).after
+            if after != log.state:
+                history.broken.append(f"{log.run_id}: replayed it is\n  {after}\nand it is\n  {log.state}")
     resident = len(runtime.host.cells)
     if resident > history.plan.settings.max_resident:
         history.broken.append(f"{resident} runs are resident that have nothing to do")

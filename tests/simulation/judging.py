@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from tests.simulation.checks import deliveries, effects, looks, messages, promptness, turns, waits
+from tests.simulation.checks import deliveries, effects, looks, messages, promptness, stores, turns, waits
 from tests.simulation.history import History
 
 CHECKS: tuple[Callable[[History], Iterator[str]], ...] = (
@@ -13,6 +13,7 @@ CHECKS: tuple[Callable[[History], Iterator[str]], ...] = (
     *messages.CHECKS,
     *looks.CHECKS,
     *promptness.CHECKS,
+    *stores.CHECKS,
 )
 
 

@@ -7,12 +7,14 @@ from unittest import mock
 
 from msgspec.structs import replace
 
-from looms.actors import snapshotting, turns
+from looms.actors import index_rows, snapshotting, turns
 from looms.actors.group import Group
 from looms.actors.timers import Timers
 from looms.reducers.images import image
+from looms.reducers.items import PatchAsked
 from looms.reducers.open_waits import OpenWaits
-from looms.snapshots import effect_rows, inbox, keys, timers
+from looms.snapshots import effect_rows, inbox, keys, read_rows, timers
+from looms.stores import turns as store_turns
 
 Mutation = Callable[[], AbstractContextManager[Any]]
 
@@ -109,6 +111,39 @@ def turns_in_two_commits() -> AbstractContextManager[Any]:
     return mock.patch.object(turns, "send", later)
 
 
+def reads_not_noted() -> AbstractContextManager[Any]:
+    """What a parked wait has read is not written down."""
+    return mock.patch.object(read_rows, "key", lambda number, read, wait: b"nobody" + wait[0].to_bytes(8))
+
+
+def looks_forgotten() -> AbstractContextManager[Any]:
+    """A wait on a store is opened, and nobody has it looked at."""
+    return mock.patch.object(index_rows, "looks", return_value=[])
+
+
+def claims_not_written() -> AbstractContextManager[Any]:
+    """Whoever takes an item is told so, and the store is not."""
+    write = store_turns.write
+
+    def only_updates(joint: Any, store: Any, update: Any, sender: Any = None) -> None:
+        if "takers" not in repr(update.patch):
+            write(joint, store, update, sender)
+
+    return mock.patch.object(store_turns, "write", only_updates)
+
+
+def updates_counted_twice() -> AbstractContextManager[Any]:
+    """A write that is made for a workflow is made once more."""
+    write = store_turns.write
+
+    def twice(joint: Any, store: Any, update: Any, sender: Any = None) -> None:
+        write(joint, store, update, sender)
+        if sender is not None:
+            joint.take(store.cell, PatchAsked(None, sender))
+
+    return mock.patch.object(store_turns, "write", twice)
+
+
 MUTATIONS: dict[str, Mutation] = {
     made.__name__.replace("_", "-"): made
     for made in (
@@ -124,5 +159,9 @@ MUTATIONS: dict[str, Mutation] = {
         wake_ups_lost,
         timers_unset,
         turns_in_two_commits,
+        reads_not_noted,
+        looks_forgotten,
+        claims_not_written,
+        updates_counted_twice,
     )
 }

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from tests.simulation.application import Asked, Done, Said, Script
+from tests.simulation.flows import FlowScript, Which
 from tests.simulation.tightening import Bound
 
 
@@ -104,6 +105,40 @@ class Follow(Operation, frozen=True):
     records: int
 
 
+class StartFlow(Operation, frozen=True):
+    run: str
+    script: FlowScript
+
+
+class RingFlow(Operation, frozen=True):
+    """A signal to a workflow."""
+
+    run: str
+    id: str
+    key: str | None = None
+
+
+class PutItems(Operation, frozen=True):
+    store: Which
+    ids: tuple[str, ...]
+
+
+class TakeItem(Operation, frozen=True):
+    """By a name that nobody else has, with seconds that he waits."""
+
+    store: Which
+    name: str
+    timeout: float
+
+
+class CountUp(Operation, frozen=True):
+    store: Which
+
+
+class DropStore(Operation, frozen=True):
+    """Delete the store that may be deleted."""
+
+
 class Jump(Operation, frozen=True):
     """Somebody sets the clock of the machine, by so many seconds."""
 
@@ -133,6 +168,12 @@ AnyOperation: TypeAlias = (
     | SettleEffect
     | Look
     | Follow
+    | StartFlow
+    | RingFlow
+    | PutItems
+    | TakeItem
+    | CountUp
+    | DropStore
     | Jump
     | Crash
     | Reopen

@@ -42,7 +42,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def digest(history: History) -> int:
     """A number that tells whether the same happened."""
-    parts = (history.called, history.attempts, history.logs, history.commits, history.crashes, history.seen)
+    logs = (history.logs, history.flows, history.stores)
+    parts = (history.called, history.attempts, logs, history.commits, history.crashes, history.seen)
     return zlib.crc32(repr(parts).encode())
 
 

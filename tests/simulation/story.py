@@ -12,15 +12,27 @@ import anyio
 import looms
 from looms import LoomsError, Reader, Retention, Runtime, StoreError, StoreInUse
 from looms.snapshots.errors import StoreFailed
-from tests.simulation import application
+from tests.simulation import application, flows
 from tests.simulation.application import app
 from tests.simulation.asking import ask_each, leaves
 from tests.simulation.calling import Calling
+from tests.simulation.flows import flow
 from tests.simulation.handling import Handling
 from tests.simulation.history import Called, History, Log, Try
 from tests.simulation.inquiries import inquire
 from tests.simulation.loop import Stuck
-from tests.simulation.operations import AskSignal, Plan, Publish, Reopen, Signal, SignalMany, Start
+from tests.simulation.operations import (
+    AskSignal,
+    DropStore,
+    Plan,
+    Publish,
+    Reopen,
+    RingFlow,
+    Signal,
+    SignalMany,
+    Start,
+    StartFlow,
+)
 from tests.simulation.world import Died, SimulatedRuntime, World, installed
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where a disk costs nothing
@@ -103,7 +115,7 @@ class Story:
         return SimulatedRuntime(
             self._world,
             path,
-            modules=[app],
+            modules=[app, flow],
             snapshot_every=settings.snapshot_every,
             max_resident=settings.max_resident,
             max_mailbox=settings.max_mailbox,
@@ -196,6 +208,7 @@ class Story:
         history = self.history
         history.finished_at = self._world.now()
         history.commits = [commit async for commit in runtime.commits()]
+        whose = {flows.play.name: history.flows, "flow.stock": history.stores}
         for summary in [one async for one in runtime.runs()]:
             run = runtime.run(summary.run_id)
             records = [record async for record in run.events()]
@@ -203,7 +216,7 @@ class Story:
             log = Log(summary.run_id, records, state=state)
             if state.forked_from is not None:
                 log.source, log.past = state.forked_from
-            history.logs.append(log)
+            whose.get(summary.definition, history.logs).append(log)
         known = {_beginning(log) for log in history.logs}
         for log in self._leaving:  # the process died while they were deleted: they were, if they are not there
             if _beginning(log) not in known:
@@ -213,13 +226,13 @@ class Story:
     async def _look_again(self, path: str) -> None:
         """Compare what another process sees with what the runtime saw, and check the store."""
         broken = self.history.broken
-        async with Reader(path, modules=[app]) as reader:
-            for log in self.history.logs:
+        async with Reader(path, modules=[app, flow]) as reader:
+            for log in [*self.history.logs, *self.history.flows, *self.history.stores]:
                 if log.state is not None:
                     cold = await reader.run(log.run_id).inspect()
                     if cold != log.state:
                         broken.append(f"{log.run_id}: folded cold it is {cold}, and live it is {log.state}")
-        broken += [f"check: {finding}" for finding in looms.check(path, modules=[app]).findings]
+        broken += [f"check: {finding}" for finding in looms.check(path, modules=[app, flow]).findings]
 
 
 def repeatable(operation: object) -> bool:
@@ -231,6 +244,10 @@ def repeatable(operation: object) -> bool:
             return all(key is not None for _, _, key in signals)
         case Start(exists=exists):
             return exists == "return"
+        case RingFlow(key=key):
+            return key is not None
+        case StartFlow() | DropStore():
+            return True
     return False
 
 

@@ -25,6 +25,7 @@ from looms.actors.serving import serve
 from looms.reducers.registry import Registry
 from looms.snapshots.errors import StoreFailed
 from looms.snapshots.store import Store
+from looms.stores import turns
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.operations import Fault, Settings
 from tests.simulation.tightening import Bound, tightened
@@ -250,6 +251,7 @@ def installed(world: World, settings: Settings, bounds: tuple[Bound, ...]) -> It
         mock.patch.object(anyio.to_thread, "run_sync", world.in_thread),
         mock.patch.object(anyio.from_thread, "check_cancelled", return_value=None),
         mock.patch.object(committer, "perf_counter", world.stopwatch),
+        mock.patch.object(turns, "_chance", world.chance),
         mock.patch.object(driving, "HELPING", helping),  # it cannot know those of the application
         mock.patch.multiple(
             driving, SystemClock=lambda: world, ring=_nobody_hears, serve=world.serve, uuid=world, LOOK=5.0

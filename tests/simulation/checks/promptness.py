@@ -29,7 +29,7 @@ def answers(history: History) -> Iterator[str]:
         return
     for called in history.called:
         for one in called.tries:
-            slow = isinstance(called.operation, ops.Follow | ops.Delete | ops.AskSignal)
+            slow = isinstance(called.operation, ops.Follow | ops.Delete | ops.AskSignal | ops.TakeItem)
             if not slow and (one.answered is None or one.answered - one.asked > SOON):
                 yield f"{called.operation} was called at {one.asked}, and answered at {one.answered}"
 
