@@ -24,10 +24,10 @@ def once() -> Once:
     `anyio.Event` there is an event around an event around a future, and costs a tenth of all that a signal takes.
     """
     try:
-        on_asyncio = asyncio.current_task() is not None
+        loop = asyncio.get_running_loop()
     except RuntimeError:
-        on_asyncio = False
-    return _Future(loop=asyncio.get_running_loop()) if on_asyncio else _Event()
+        return _Event()
+    return _Future(loop=loop) if asyncio.current_task(loop) is not None else _Event()
 
 
 class _Future(asyncio.Future[None]):

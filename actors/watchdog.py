@@ -142,15 +142,18 @@ class Watchdog:
         """
         step, value = function.send, None
         while True:
+            before, since = self.what, self.since  # as in `over`, for each step of each handler
+            self.begin(what)
             try:
-                with self.over(what):
-                    waits_for = step(value)
+                waits_for = step(value)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             except GeneratorExit as error:
                 if isinstance(value, GeneratorExit):
                     raise
                 raise Escaped(error) from error
+            finally:
+                self.what, self.since = before, since
             try:
                 value = yield waits_for
                 step = function.send

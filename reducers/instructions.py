@@ -258,11 +258,6 @@ def cancel(id: str, reason: str = "") -> Cancel:
     return Cancel(checked_id(id, "the id to cancel"), str(reason))
 
 
-def note(data: Any) -> Note:
-    """Ask for plain data to be recorded with this decision; on a replay ``ReduceContext.recorded`` has it."""
-    return Note(data)
-
-
 def restart(input: Any = None) -> Restart:
     """Ask for this thread to begin anew, with an input: what it waits for and has begun ends, its state stays."""
     return Restart(input)

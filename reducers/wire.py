@@ -127,9 +127,11 @@ def to_wire(
         case Restart(input=given):
             data, given = kind.pack_input(given)
             return WireRestart(msgspec.Raw(data)), Restart(given)
-        case Wait() | Fail() | Cancel() | EndCancelled() | Note():
+        case Wait() | Fail() | Cancel() | EndCancelled():
             kept = _pack_plain(instruction)
             return kept, kept
+        case Note():
+            return instruction, instruction  # what it holds came from bytes already
     raise TypeError(
         f"{shown(instruction)} is no instruction; a step takes what wait(), invoke(), emit() and so on give"
     )

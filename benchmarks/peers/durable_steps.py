@@ -6,7 +6,8 @@ Budget: DBOS on SQLite: steps a second over 100 concurrent workflows; signal to 
 Measured: 100 workflows at once, each of 20 steps that do nothing, one after the other, each recorded before the next:
 steps a second from the first start until the last result is known. And 200 workflows that wait for a message: all are
 sent one, as fast as the sender can, until the last one's result is known. On both sides all are started, or sent to, by
-as many tasks at once. In Looms a step is an effect, whose attempt is on the disk before it runs.
+as many tasks at once. In Looms a step is an effect, whose attempt is on the disk before it runs. It is done twice: as
+reducers, which are the kernel's own form, and as workflows, which are the form that DBOS has. And one workflow alone.
 
 DBOS looks for a result once a second. So as not to measure that, nobody asks for one while the workflows run: when the
 last of them has returned, which is seen in the process, results are looked for every 10 ms.
@@ -33,7 +34,20 @@ from benchmarks.application import start_all
 from benchmarks.context import Context
 from benchmarks.figures import Figure, ratio
 from benchmarks.reporting import progress
-from looms import Event, Module, ReduceContext, Reduced, Started, State, complete, invoke, replace, step, wait
+from looms import (
+    Event,
+    Module,
+    ReduceContext,
+    Reduced,
+    Started,
+    State,
+    Workflow,
+    complete,
+    invoke,
+    replace,
+    step,
+    wait,
+)
 
 module = Module("steps")
 
@@ -81,26 +95,53 @@ def asker(state: Flow, event: Started[None] | Told, ctx: ReduceContext) -> Reduc
     return step(state, wait(Told))
 
 
+async def nothing(n: int) -> int:
+    """A step of a workflow."""
+    return n
+
+
+@module.workflow("steps")
+async def steps_of(ctx: Workflow, steps: int) -> int:
+    """Takes so many steps."""
+    for n in range(steps):
+        await ctx.run(nothing, n)
+    return steps
+
+
+@module.workflow("hears")
+async def hears(ctx: Workflow) -> str:
+    """Parks until it is told something, and is finished then."""
+    return (await ctx.wait(Told)).text
+
+
 def durable_steps(context: Context) -> list[Figure]:
     """Steps and signals a second, against DBOS."""
     sizes, rounds = context.sizes, min(3, context.sizes.rounds)
     steps = {"workflows": sizes.workflows, "steps": sizes.steps}
+    one = {"workflows": 1, "steps": sizes.chained}
+    told = {"count": sizes.answered}
 
     def dbos(work: Callable[..., Any], said: str, tuned: bool, **given: int) -> float:
         said = f"DBOS, {said}{', tuned' if tuned else ''}"
         rate: float = context.run(work, said, path=context.empty(), tuned=tuned, **given)
         return rate
 
+    def ours(work: Callable[..., Any], said: str, workflow: bool, **given: int) -> float:
+        rate: float = context.run(work, f"Looms, {said}", path=context.empty(), workflow=workflow, **given)
+        return rate
+
     rates = context.rounds(
         {
             "DBOS": lambda: dbos(dbos_steps, "steps", False, **steps),
-            "Looms": lambda: context.run(looms_steps, "Looms, steps", path=context.empty(), **steps),
+            "Looms": lambda: ours(looms_steps, "steps", False, **steps),
+            "Looms, workflows": lambda: ours(looms_steps, "steps of workflows", True, **steps),
             "DBOS, tuned": lambda: dbos(dbos_steps, "steps", True, **steps),
-            "DBOS, signals": lambda: dbos(dbos_signals, "signals", False, count=sizes.answered),
-            "Looms, signals": lambda: context.run(
-                looms_signals, "Looms, signals", path=context.empty(), count=sizes.answered
-            ),
-            "DBOS, signals, tuned": lambda: dbos(dbos_signals, "signals", True, count=sizes.answered),
+            "DBOS, one": lambda: dbos(dbos_steps, "one workflow", False, **one),
+            "Looms, one": lambda: ours(looms_steps, "one workflow", True, **one),
+            "DBOS, signals": lambda: dbos(dbos_signals, "signals", False, **told),
+            "Looms, signals": lambda: ours(looms_signals, "signals", False, **told),
+            "Looms, workflows, signals": lambda: ours(looms_signals, "signals to workflows", True, **told),
+            "DBOS, signals, tuned": lambda: dbos(dbos_signals, "signals", True, **told),
         },
         rounds,
     )
@@ -113,32 +154,36 @@ def durable_steps(context: Context) -> list[Figure]:
     return [
         against("Looms", "DBOS", f"{many}, against DBOS", 20),
         against("Looms", "DBOS, tuned", f"{many}, against DBOS, tuned"),
+        against("Looms, workflows", "DBOS", f"{many} that are async functions, against DBOS", 20),
+        against("Looms, one", "DBOS, one", "steps a second in one workflow, against DBOS"),
         against("Looms, signals", "DBOS, signals", f"{parked}, against DBOS", 100),
         against("Looms, signals", "DBOS, signals, tuned", f"{parked}, against DBOS, tuned"),
+        against("Looms, workflows, signals", "DBOS, signals", f"{parked} as async functions, against DBOS", 100),
     ]
 
 
-async def looms_steps(path: str, workflows: int, steps: int) -> float:
+async def looms_steps(path: str, workflows: int, steps: int, workflow: bool) -> float:
     """Steps a second."""
+    definition = steps_of if workflow else flow
     async with looms.Runtime(path, modules=[module]) as runtime:
         begun = time.perf_counter()
         async with anyio.create_task_group() as tasks:
             for n in range(workflows):
-                tasks.start_soon(_whole, runtime, f"flow-{n}", steps)
+                tasks.start_soon(_whole, runtime, definition, f"flow-{n}", steps)
         taken = time.perf_counter() - begun
     return workflows * steps / taken
 
 
-async def _whole(runtime: looms.Runtime, run_id: str, steps: int) -> None:
-    run = await runtime.start(flow, steps, run_id=run_id)
+async def _whole(runtime: looms.Runtime, definition: Any, run_id: str, steps: int) -> None:
+    run = await runtime.start(definition, steps, run_id=run_id)
     if await run.result() != steps:
         raise AssertionError(f"{run_id} did not take its steps")
 
 
-async def looms_signals(path: str, count: int) -> float:
+async def looms_signals(path: str, count: int, workflow: bool) -> float:
     """Runs a second that are signalled and finish."""
     async with looms.Runtime(path, modules=[module]) as runtime:
-        await start_all(runtime, asker, lambda n: f"asker-{n}", count)
+        await start_all(runtime, hears if workflow else asker, lambda n: f"asker-{n}", count)
         runs = [runtime.run(f"asker-{n}") for n in range(count)]
 
         async def tell(run: looms.Run[Any, Any]) -> None:
