@@ -50,6 +50,9 @@ def delete(group: Group, run_id: str, *, force: bool) -> None:
         group.end((place[0], place[1:]) for place in effect_rows.places_of(group.reading, number))
         group.tell_later(logs.warning, "run deleted by force", run_id=run_id, status=head.status or "damaged")
     else:
+        known = group.code.definitions.get(head.definition)
+        if known is not None and known.shared:
+            raise RunActive(f"run {run_id} is the store that others share; delete it as such, with delete_store()")
         raise RunActive(f"run {run_id} is {head.status}; one that is not over is cancelled first, then deleted")
     wake_readers(group, number, [EVERYTHING])
     group.remove(run_id)

@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from types import coroutine
 from typing import Any, TypeVar
@@ -53,6 +53,27 @@ class Looking(msgspec.Struct, frozen=True):
     """A run's past is put to code for somebody who looks at it; the run itself has no part in it."""
 
     run_id: str
+
+
+class _Over:
+    """A block that is watched. No `@contextmanager`: each step of each handler is one."""
+
+    __slots__ = ("_before", "_began", "_since", "_watchdog", "_what")
+
+    def __init__(self, watchdog: "Watchdog", what: object) -> None:
+        self._watchdog = watchdog
+        self._what = what
+
+    def __enter__(self) -> None:
+        watchdog = self._watchdog
+        self._before, self._since = watchdog.what, watchdog.since  # a handler that looks at a run is in a step itself
+        self._began = watchdog.begin(self._what)
+
+    def __exit__(self, *_: object) -> None:
+        watchdog = self._watchdog
+        watchdog.what, watchdog.since = self._before, self._since
+        if (seconds := perf_counter() - self._began) > watchdog.limit:
+            watchdog.took(self._what, seconds)
 
 
 class Watchdog:
@@ -109,17 +130,9 @@ class Watchdog:
         told = {name: value for name, value in _told(at).items() if name != "stack"}
         logs.warning("took long", what=at.what, **told, seconds=round(seconds, 3))
 
-    @contextmanager
-    def over(self, what: object) -> Generator[None]:
-        """Note what the loop is doing in a block that does not wait for anything."""
-        before, since = self.what, self.since  # a handler that looks at a run is in a step of its own
-        began = self.begin(what)
-        try:
-            yield
-        finally:
-            self.what, self.since = before, since
-            if (seconds := perf_counter() - began) > self.limit:
-                self.took(what, seconds)
+    def over(self, what: object) -> AbstractContextManager[None]:
+        """A block in which the loop does something, and does not wait for anything."""
+        return _Over(self, what)
 
     def looking(self, run_id: str) -> AbstractContextManager[None]:
         """The same for a block in which a run's past is put to code; in another thread it keeps nobody waiting."""
@@ -142,18 +155,15 @@ class Watchdog:
         """
         step, value = function.send, None
         while True:
-            before, since = self.what, self.since  # as in `over`, for each step of each handler
-            self.begin(what)
             try:
-                waits_for = step(value)
+                with self.over(what):
+                    waits_for = step(value)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             except GeneratorExit as error:
                 if isinstance(value, GeneratorExit):
                     raise
                 raise Escaped(error) from error
-            finally:
-                self.what, self.since = before, since
             try:
                 value = yield waits_for
                 step = function.send

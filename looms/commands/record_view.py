@@ -13,12 +13,14 @@ from looms.commands.styles import ASKED, QUIET, TYPE
 from looms.commands.texts import compact, json_line, word
 from looms.reducers.calls import CALL
 from looms.reducers.instructions import Instruction, Note
+from looms.reducers.lifecycle import PATCHED
+from looms.reducers.patch_words import told
 from looms.reducers.records import Record
 
 
 def record_row(record: Record, now: int) -> RenderableType:
     """A record as it stands in a log: seq and age in columns of their own, beside it all that it says."""
-    first, *more = record_title(record), *_payload(record), *decided(record)
+    first, *more = record_title(record), *payload_lines(record), *decided(record)
     lead = Text.assemble(f"{record.seq:>6}  ", (f"{age(record.at, now, rough=True):>10}", QUIET), "  ")
     return Group(Flow(first, lead), *(Flow(text, Text(" " * lead.cell_len)) for text in more))
 
@@ -84,8 +86,11 @@ def _wait_words(asked: dict[str, Any]) -> Iterator[str | Text]:
         yield f"({asked['id']})"
 
 
-def _payload(record: Record) -> Iterator[Text]:
-    if record.payload:
+def payload_lines(record: Record) -> Iterator[Text]:
+    """What a record's event says; of an update of a store, each change."""
+    if record.type == PATCHED.name and (changes := told(record.payload.get("patch"))):
+        yield from map(word, changes)
+    elif record.payload:
         yield json_line(plain(record.payload))
 
 

@@ -8,9 +8,9 @@ from rich.text import Text
 from looms.commands.flow import Flow
 from looms.commands.moments import age, moment
 from looms.commands.plain import plain
-from looms.commands.record_view import decided, record_title
+from looms.commands.record_view import decided, payload_lines, record_title
 from looms.commands.styles import ADDED, CHANGED, QUIET, REMOVED, STATUS, title
-from looms.commands.texts import compact, json_line, printable, word
+from looms.commands.texts import compact, printable, word
 from looms.reducers.changes import Difference, differences, path_of
 from looms.reducers.run_changes import pictures, states_known
 from looms.reducers.views import Replay, RunState
@@ -25,11 +25,10 @@ def replay_view(replay: Replay, now: int, width: int) -> RenderableType:
     """An event, its decisions, and the difference that it made."""
     run, record = replay.after, replay.record
     heading = [word(run.run_id, "bold"), word(run.definition), word(run.status, STATUS.get(run.status, ""))]
-    payload = [json_line(plain(record.payload))] if record.payload else []
     return Group(
         Text("  ").join([*heading, Text(f"at {replay.seq}"), Text(age(record.at, now), QUIET)]),
         record_title(record),
-        *payload,
+        *payload_lines(record),
         *decided(record),
         title(f"what {replay.seq} changed" if replay.before else "where it began"),
         differing(replay.before, replay.after, width),

@@ -17,6 +17,7 @@ from looms import (
     NotPure,
     Reader,
     Revision,
+    RunActive,
     RunExists,
     Runtime,
     State,
@@ -231,6 +232,8 @@ async def test_a_store_is_a_run_that_takes_no_events_and_is_not_cancelled() -> N
             await run.signal(Said("hello"))
         with pytest.raises(LoomsError, match="not cancelled but deleted"):
             await run.cancel("no more")
+        with pytest.raises(RunActive, match=r"delete_store\(\)"):
+            await run.delete()
         with pytest.raises(TimeoutError):
             await run.result(timeout=0)
         assert await run.state() == (await store.get()).state
