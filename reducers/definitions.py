@@ -53,6 +53,7 @@ class Definition(Generic[S, I, O]):
     takes_any = False
     shared = False
     _called = "reducer"
+    _begins_empty = True  # so its state's fields all have defaults
     _objects = False  # an `object` in the types of its input and output is any plain data
 
     def __init__(
@@ -68,7 +69,7 @@ class Definition(Generic[S, I, O]):
         where = f"{self._called} {name}"
         self.name = name
         self.function = function
-        self.state = checked_state(state, where)
+        self.state = checked_state(state, where, begins_empty=self._begins_empty)
         self.version = checked_version(version, where)
         self.takes_context, annotation = _second_parameter(function, where)
         self.handles, started_with = handled(annotation, where)
@@ -103,6 +104,10 @@ class Definition(Generic[S, I, O]):
 
     def __repr__(self) -> str:
         return f"<definition {self.name}>"
+
+    def beginning(self) -> Any:
+        """The state of a thread that has taken nothing yet; None where it has none before its start."""
+        return self.state() if self._begins_empty else None
 
     def reduce(self, state: S, event: Event, ctx: ReduceContext | None) -> Step[S]:
         """The function's answer as a step, checked to be one of this state; ``ctx`` where it takes one.
@@ -180,8 +185,13 @@ class Projection(Generic[S]):
         return f"<projection {self.name}>"
 
 
-def checked_state(state: Any, where: str) -> Any:
-    """A class of states: a frozen ``State`` whose fields all have defaults.
+def checked_state(state: Any, where: str, *, begins_empty: bool = True) -> Any:
+    """A class of states: a frozen ``State``.
+
+    Args:
+        state: the class.
+        where: what it is for, for errors.
+        begins_empty: a thread begins with one that is made of nothing, so its fields all have defaults.
 
     Raises:
         ModuleError: it is not that.
@@ -191,7 +201,8 @@ def checked_state(state: Any, where: str) -> Any:
     if not state.__struct_config__.frozen:
         raise ModuleError(f"{where}: {state.__name__} is not frozen; a reducer answers with a new state")
     try:
-        state()
+        if begins_empty:
+            state()
     except TypeError as error:
         raise ModuleError(f"{where}: {state.__name__}() must be where a thread begins: {error}") from error
     return state

@@ -176,7 +176,7 @@ def child_id(parent: str, key: tuple[int, int], instruction: Spawn) -> str:
 
 def born(id: str, kind: str, parent: str | None, key: tuple[int, int], code: Registry | None) -> Thread:
     """A thread at its beginning."""
-    return Thread(id, kind, parent, key, None if code is None else code.definition(kind).state())
+    return Thread(id, kind, parent, key, None if code is None else code.definition(kind).beginning())
 
 
 def _opened(run: FoldedRun, thread: str, key: tuple[int, int], wait: Wait) -> OpenWait:

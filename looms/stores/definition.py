@@ -51,6 +51,7 @@ class StoreDefinition(Definition[S, Created[S], None]):
     """
 
     _called = "store"
+    _begins_empty = False
     shared = True
 
     def __init__(self, name: str, state: type[S]) -> None:

@@ -12,6 +12,14 @@ class Room(State):
     name: str = ""
 
 
+@chat.store("desk")
+class Desk(State):
+    """One whose fields have no defaults: who creates it says all of them."""
+
+    owner: str
+    drawers: int
+
+
 @chat.event("said")
 class Said(Event):
     text: str

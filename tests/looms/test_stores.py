@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import looms
 from looms import (
     Conflict,
     Deleted,
@@ -27,7 +28,7 @@ from looms import (
     UnknownStore,
 )
 from looms.testing import TestClock, runtime
-from tests.looms.chat import Room, Said, chat, listener
+from tests.looms.chat import Desk, Room, Said, chat, listener
 from tests.stores.chatroom import TWO, Conversation, Message, Profile, append, first_unprocessed, put
 
 pytestmark = pytest.mark.anyio
@@ -244,6 +245,24 @@ async def test_a_store_is_a_run_that_takes_no_events_and_is_not_cancelled() -> N
         assert (await seqs(rt)) == {run.id: 2}
         [summary] = [run async for run in rt.runs(definition="chat.conversation")]
         assert summary.run_id == "chat.conversation/c"
+
+
+async def test_its_fields_need_no_defaults_since_who_creates_it_says_how_it_begins(path: Path) -> None:
+    async with runtime([chat], path=path, snapshot_every=2) as rt:
+        store = rt.store(Desk, "d", Desk("ann", 3))
+        for drawers in (4, 5, 6):
+            await store.update(drawers=drawers)
+        run = rt.run(store.run_id)
+        first = await run.replay_to(1)
+        assert (first.before, first.after.state) == (None, Desk("ann", 3))
+        assert {change.path for change in await run.diff(0, 1)} >= {"state"}
+        assert [change.path for change in await run.diff(1, 4)] == ["seq", "state.drawers"]
+        assert (await rt.verify(run.id)).sound
+    async with runtime([chat], path=path) as rt:
+        assert (await rt.store(Desk, "d").get()).state == Desk("ann", 6)
+        with pytest.raises(InvalidState, match="Expected `int`, got `str`"):
+            await rt.store(Desk, "d").update(drawers="many")
+    assert looms.check(path, modules=[chat]).ok
 
 
 async def test_a_run_that_has_the_id_already_is_in_the_way_and_stays_as_it_is() -> None:
