@@ -255,8 +255,8 @@ async def test_its_fields_need_no_defaults_since_who_creates_it_says_how_it_begi
         run = rt.run(store.run_id)
         first = await run.replay_to(1)
         assert (first.before, first.after.state) == (None, Desk("ann", 3))
-        assert {change.path for change in await run.diff(0, 1)} >= {"state"}
-        assert [change.path for change in await run.diff(1, 4)] == ["seq", "state.drawers"]
+        assert {change.path for change in await run.diff(0, 1)} >= {"$.state"}
+        assert [change.path for change in await run.diff(1, 4)] == ["$.state.drawers"]
         assert (await rt.verify(run.id)).sound
     async with runtime([chat], path=path) as rt:
         assert (await rt.store(Desk, "d").get()).state == Desk("ann", 6)
