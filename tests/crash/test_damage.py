@@ -87,6 +87,7 @@ def flip(store: Path, table: Table, key: bytes) -> None:
         txn.put(key, bytes(value), db=handle)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", pytest.param("trio", marks=pytest.mark.long)])
 async def test_each_row_of_a_run_harms_that_run_alone(filled: Path, tmp_path: Path, ledger: Path) -> None:
     found = list(rows(filled))
     assert {table for _, table, _ in found} == {IDS, RUNS, LOG, EXTENTS, SNAPSHOTS, BODIES, KEYS, EFFECTS, INBOX}

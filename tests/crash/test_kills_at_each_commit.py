@@ -72,7 +72,7 @@ def stories(loop: str, folder: Path, scenario: str = "tests.crash.scenario") -> 
             process.kill()
 
 
-@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 9), ("trio", "before", 14)])
+@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 12), ("trio", "before", 19)])
 def test_a_death_at_a_commit_loses_nothing(
     loop: str, moment: Moment, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

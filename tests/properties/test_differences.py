@@ -77,7 +77,7 @@ def check(before: Any, after: Any, codec: Codec[Any]) -> None:
     assert exact(codec.unpack(encode(bare))) == exact(after)
 
 
-@effort(quick=200, long=4_000)
+@effort(quick=200, long=2_000)
 def test_a_difference_makes_any_value_into_any_other_of_its_type(examples: int) -> None:
     @holds(examples, types, st.data())
     def law(typed: Typed, data: st.DataObject) -> None:
@@ -124,7 +124,7 @@ odd_patches = st.recursive(
 )
 
 
-@effort(quick=300, long=3_000)
+@effort(quick=300, long=1_500)
 def test_what_is_no_patch_of_a_value_is_refused(examples: int) -> None:
     @holds(examples, types, odd_patches, st.data())
     def law(typed: Typed, patch: Any, data: st.DataObject) -> None:

@@ -20,7 +20,7 @@ def pictured(run: FoldedRun) -> Any:
     return normal(run) | {"mailbox": mail}
 
 
-@effort(100, 3_000)
+@effort(100, 1_500)
 def test_a_fork_folds_to_what_its_run_was(examples: int) -> None:
     @holds(examples, histories, st.floats(0, 1), st.floats(0, 1), st.booleans())
     def law(history: History, far: float, near: float, held: bool) -> None:

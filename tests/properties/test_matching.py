@@ -60,7 +60,7 @@ def subset(payload: Any, match: Any) -> bool:
     return alike and bool(payload == match)
 
 
-@effort(quick=300, long=1_500)
+@effort(quick=300, long=800)
 def test_contains_is_the_rule_of_subsets(examples: int) -> None:
     @holds(examples, st.one_of(pairs, st.tuples(values, values)))
     def law(pair: tuple[Any, Any]) -> None:
@@ -68,7 +68,7 @@ def test_contains_is_the_rule_of_subsets(examples: int) -> None:
         assert contains(payload, match) == subset(payload, match)
 
 
-@effort(quick=120, long=1_200)
+@effort(quick=120, long=800)
 def test_a_value_contains_itself_and_nothing_is_contained_in_all(examples: int) -> None:
     @holds(examples, payloads)
     def law(payload: Any) -> None:
@@ -76,7 +76,7 @@ def test_a_value_contains_itself_and_nothing_is_contained_in_all(examples: int) 
         assert contains(payload, {})
 
 
-@effort(quick=250, long=1_500)
+@effort(quick=250, long=800)
 def test_what_contains_a_match_has_its_values_at_its_shape(examples: int) -> None:
     @holds(examples, pairs)
     def law(pair: tuple[Any, Any]) -> None:
@@ -112,7 +112,7 @@ def naively_met(waits: list[OpenWait], type: str, payload: Any) -> dict[str, Wai
     return found
 
 
-@effort(quick=120, long=1_500)
+@effort(quick=120, long=800)
 def test_the_waits_of_a_run_are_found_as_by_looking_at_each(examples: int) -> None:
     @holds(examples, payloads, st.lists(opens, max_size=12), st.data())
     def law(payload: Any, opened: list[Any], data: st.DataObject) -> None:
@@ -152,7 +152,7 @@ def test_the_waits_of_a_run_are_found_as_by_looking_at_each(examples: int) -> No
                 assert sorted(waits.of_thread(thread)) == [wait.key for wait in model if wait.thread == thread]
 
 
-@effort(quick=120, long=1_500)
+@effort(quick=120, long=800)
 def test_the_waits_of_many_runs_are_found_as_by_looking_at_each(examples: int) -> None:
     @holds(examples, payloads, st.lists(st.sampled_from(TYPES), max_size=12), st.data())
     def law(payload: Any, types: list[str], data: st.DataObject) -> None:
@@ -179,7 +179,7 @@ def test_the_waits_of_many_runs_are_found_as_by_looking_at_each(examples: int) -
             assert found == {n for n, (of, match) in matches.items() if of == type and contains(payload, match)}
 
 
-@effort(quick=120, long=1_500)
+@effort(quick=120, long=800)
 def test_a_shape_and_a_digest_are_the_same_in_whatever_order_a_match_is_written(examples: int) -> None:
     @holds(examples, payloads, st.randoms(use_true_random=False))
     def law(match: dict[str, Any], random: Any) -> None:

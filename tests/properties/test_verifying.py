@@ -8,7 +8,7 @@ from tests.properties.laws import effort, holds
 from tests.properties.scripted import CODE
 
 
-@effort(quick=100, long=1_200)
+@effort(quick=100, long=600)
 def test_the_code_that_decided_would_decide_it_again(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:

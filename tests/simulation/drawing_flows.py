@@ -27,9 +27,9 @@ class FlowDrawing:
         self._ids = 0
 
     def operations(self) -> list[ops.AnyOperation]:
-        """Some workflows, and what is done with them and their stores; nothing in a half of the stories."""
+        """Some workflows, and what is done with them and their stores; nothing in most of the stories."""
         chance = self._chance
-        if chance.random() < 0.5:
+        if chance.random() < 0.65:
             return []
         runs = [f"w{n}" for n in range(chance.randint(1, 6))]
         found: list[ops.AnyOperation] = [

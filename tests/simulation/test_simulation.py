@@ -13,7 +13,7 @@ from tests.simulation.running import Workers
 from tests.simulation.worker import Task
 
 FEW = 24
-MANY = 2_400
+MANY = 2_000
 
 
 def verdicts(seeds: Iterable[int], mutation: str | None = None) -> Iterator[Verdict]:

@@ -42,10 +42,14 @@ def told(*modules: Module) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_applications_that_work_pass() -> None:
+def test_an_application_that_works_passes() -> None:
     check_module(looms.demo.modules)
-    check_module(works)
-    check_module(shop)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("modules", [works, shop], ids=["works", "shop"])
+def test_so_do_larger_ones(modules: Module) -> None:
+    check_module(modules)
 
 
 def test_modules_that_do_not_fit_together_are_told() -> None:
