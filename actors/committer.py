@@ -112,14 +112,12 @@ class Committer:
         finally:
             self._over.set()
 
-    async def answered(self, call: Call[Any]) -> bool:
-        """Wait for the answer of a call, also when that is cancelled; False when there will be none any more."""
-        with anyio.CancelScope(shield=True):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._give_up, tasks.cancel_scope)
-                await call.settled()
-                tasks.cancel_scope.cancel()
-        return call.answered
+    async def settled(self, call: Call[Any]) -> None:
+        """Return when a call has its answer, or nothing will be committed any more."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._give_up, tasks.cancel_scope)
+            await call.settled()
+            tasks.cancel_scope.cancel()
 
     async def _give_up(self, waiting: anyio.CancelScope) -> None:
         await self._over.wait()

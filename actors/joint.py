@@ -11,7 +11,7 @@ import msgspec
 
 from looms.actors.calls import Call
 from looms.actors.cell import Cell, Posted
-from looms.actors.group import Group, Span, Unmet, Written
+from looms.actors.group import Group, Span, Unmet
 from looms.actors.starting import begun
 from looms.actors.turns import refusal, take_turn
 from looms.actors.waking import EVERYTHING, wake_readers
@@ -109,11 +109,7 @@ class Joint:
         self.changed = True
 
     def touched(self, number: int, spans: Sequence[Span]) -> None:
-        """Tell what was written of a run: ranges of keys, their ends not included, under which others have read it.
-
-        Who waits for that is woken by this commit.
-        """
-        self._group.watched.append(Written(number, spans))
+        """Tell what was written of a run: ranges of keys, their ends not included, under which others have read it."""
         wake_readers(self._group, number, spans)
 
 

@@ -1,9 +1,9 @@
 """Waking: a write has those look again who wait for something that they have read where it was written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from looms.actors.group import Group, Span
+from looms.actors.group import Group, Span, Written
 from looms.reducers.items import Look, pack_item
 from looms.snapshots import heads, inbox, read_rows
 from looms.snapshots.errors import StoreFormatError
@@ -13,16 +13,21 @@ EVERYTHING: Span = (b"", b"\xff")
 """What a run that goes is to those who have read it: no key that is read begins with the byte of its end."""
 
 
-def wake_readers(group: Group, number: int, spans: Iterable[Span]) -> None:
-    """Have those waits looked at, in the order in which they began to wait, that have read what is written.
+def wake_readers(group: Group, number: int, spans: Sequence[Span]) -> None:
+    """Have all look again, in the order in which they began to wait, who have read what is written.
 
-    They are in the durable inboxes of their runs with the commit that writes.
+    Callers in this process do once this is committed; waits of runs are in their durable inboxes with the commit.
 
     Args:
         group: the commit.
         number: of the run that is written.
-        spans: the ranges that the keys are in of what is touched.
+        spans: the ranges that the keys are in of what is touched; their ends are not included.
     """
+    group.watched.append(Written(number, spans))
+    _wake_waits(group, number, spans)
+
+
+def _wake_waits(group: Group, number: int, spans: Iterable[Span]) -> None:
     found = read_rows.touched(group.reading, number, spans)
     waiting: list[tuple[int, read_rows.Place]] = []
     for wait, rows in found.items():

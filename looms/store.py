@@ -4,8 +4,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar, overload
 
+import anyio
 from anyio import lowlevel
 
+from looms.actors.cancellation import Postponed
 from looms.actors.errors import UnknownRun
 from looms.actors.joint import Joint, JointTurn
 from looms.actors.service import Service
@@ -191,17 +193,18 @@ class Store(StoreReading[S]):
             TimeoutError: it is not there in time.
         """
         turn = await self._ask(self._looking(selector, claim, patience))
-        try:
-            await patience.until(turn.call.settled)
-        except BaseException:
-            turn.call.unheard = True
-            if (found := await self._withdraw(turn)) is None:
-                raise
-            return found.value  # it was being written already: whoever is cancelled then is to know of it
-        found = await self._withdraw(turn)
-        if found is None:
-            raise self._late(patience)
-        return found.value
+        with Postponed() as postponed:
+            try:
+                await patience.until(turn.call.settled)
+            except BaseException as error:
+                found = await self._given_up(turn, error, postponed)
+                if found is None:
+                    raise
+            else:
+                found = await self._withdraw(turn, postponed)
+            if found is None:
+                raise self._late(patience)
+            return found.value
 
     def _looking(
         self, selector: Callable[[S], Any], claim: Callable[[S, Any], object] | None, patience: Patience
@@ -227,14 +230,25 @@ class Store(StoreReading[S]):
     def _late(self, patience: Patience) -> TimeoutError:
         return TimeoutError(f"{self._kind.about(self.id)}: nothing was found {patience}")
 
-    async def _withdraw(self, turn: JointTurn[T]) -> T | None:
+    async def _given_up(self, turn: JointTurn[T], error: BaseException, postponed: Postponed) -> T | None:
+        """The caller waits no more: what it has been given already, which it is to know of."""
+        turn.call.unheard = True
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            postponed.postpone(error)
+            return await self._withdraw(turn, postponed)
+        turn.last = True
+        self._served.host.watchers.remove(turn)
+        return None
+
+    async def _withdraw(self, turn: JointTurn[T], postponed: Postponed) -> T | None:
         """Wait no more: what a turn has answered, if it has, or is about to."""
         host = self._served.host
         turn.last = True
         if host.watchers.remove(turn):
             turn.call.unheard = True
             return None
-        return turn.call.get() if await host.committer.answered(turn.call) else None
+        await postponed.until(lambda: host.committer.settled(turn.call))
+        return turn.call.get() if turn.call.answered else None
 
     def _absent(self) -> S:
         """The initial state of a store that is not there.

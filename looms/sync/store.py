@@ -89,6 +89,9 @@ class SyncStore(SyncStoreReading[S]):
         timeout: float | None = None,
         deadline: datetime | None = None,
     ) -> T:
-        """Wait until a selector selects something that is true, and claim it; see ``Store.take``."""
+        """Wait until a selector selects something that is true, and claim it; see ``Store.take``.
+
+        A Ctrl-C ends the waiting at once; what was being claimed then may be claimed.
+        """
         wait: Callable[..., Awaitable[T]] = self._store.take
         return self._loop.call(wait, select=select, claim=claim, timeout=timeout, deadline=deadline)
