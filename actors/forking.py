@@ -22,6 +22,7 @@ from looms.actors.removals import Removals
 from looms.actors.retained import take_for_new, take_for_waits
 from looms.actors.starting import exists
 from looms.actors.turns import take_turn
+from looms.actors.waking import wake_expectant
 from looms.reducers.errors import LoomsError, SeqOutOfRange
 from looms.reducers.folded import FoldedRun
 from looms.reducers.forks import Fork, lineage
@@ -162,9 +163,10 @@ class Part(msgspec.Struct, frozen=True):
         copying.show(group.batch, cell.head)
         opened = index_rows.all_of(run)
         index_rows.write(group.batch, group.reading, number, opened)
+        wake_expectant(group, run.run_id)
         group.ask(AskedEffect(run.run_id, number, effect, run.effect_id(effect.key)) for effect in opened.asked)
         group.set_timer(index_rows.first_due(opened))
-        if index_rows.looks(opened):
+        if index_rows.looked_at(opened):
             group.wake(run.run_id)
         if run.end is not None:
             group.over.append((cell.head.status, cell.head.updated_at))

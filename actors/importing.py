@@ -24,6 +24,7 @@ from looms.actors.requests import ImportRuns, RunPart
 from looms.actors.retained import Kept, keep_again, take_for_new, take_for_waits
 from looms.actors.starting import exists
 from looms.actors.turns import take_turn
+from looms.actors.waking import wake_expectant
 from looms.reducers.codec import Unfit
 from looms.reducers.entries import Entry, copied
 from looms.reducers.errors import InvalidInput, LoomsError
@@ -330,7 +331,8 @@ def _show(group: Group, coming: Coming, head: Head) -> None:
     )
     copying.show(group.batch, head)
     opened = index_rows.all_of(run)
-    index_rows.write(group.batch, group.reading, number, opened)
+    index_rows.write(group.batch, group.reading, number, opened, brought=True)
+    wake_expectant(group, run.run_id)
     for timer in index_rows.timers_of(opened, number, coming.rebuilt.over, coming.rebuilt.graces):
         timers.delete(group.batch, timer)  # that it is due waits in the inbox
     asked = []

@@ -59,7 +59,7 @@ def all_of(run: FoldedRun) -> Changes:
     return Changes(list(run.waits.by_key.values()), [], list(run.effects.values()), [], None, run.cancelling)
 
 
-def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None:
+def write(batch: Batch, reading: Reading, number: int, changed: Changes, *, brought: bool = False) -> None:
     """Write what a turn changed.
 
     Args:
@@ -67,6 +67,7 @@ def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None
         reading: the store as of the batch.
         number: the run's number.
         changed: what it began and ended.
+        brought: it did so somewhere else, from where it was imported.
     """
     counts: Counter[tuple[str, Shape]] = Counter()
     for wait in changed.retired:
@@ -76,8 +77,8 @@ def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None
     for wait in changed.retired:
         if wait.joint is not None:
             read_rows.unpark(reading, batch, (number, *wait.key))
-    for look in looks(changed):
-        inbox.put(batch, number, pack_item(look))
+    for wait in looked_at(changed):
+        inbox.put(batch, number, pack_item(Look(wait.key, brought=brought)))
     for (type, shape), by in counts.items():
         if by:
             shapes.change(reading, batch, type, shape, by)
@@ -92,9 +93,9 @@ def write(batch: Batch, reading: Reading, number: int, changed: Changes) -> None
             timers.put(batch, grace_timer(number, changed.grace))
 
 
-def looks(changed: Changes) -> list[Look]:
-    """What the run itself is to look at: it has waits that are met in a joint turn. They stand in its durable inbox."""
-    return [Look(wait.key) for wait in changed.opened if wait.joint is not None]
+def looked_at(changed: Changes) -> list[OpenWait]:
+    """The waits that a turn began that are met in a joint turn: that they are to be looked at stands in the inbox."""
+    return [wait for wait in changed.opened if wait.joint is not None]
 
 
 def first_due(changed: Changes) -> int | None:

@@ -14,7 +14,7 @@ from looms.actors.cell import Cell, Posted
 from looms.actors.group import Group, Span, Unmet
 from looms.actors.starting import begun
 from looms.actors.turns import refusal, take_turn
-from looms.actors.waking import EVERYTHING, wake_readers
+from looms.actors.waking import EVERYTHING, wake_expectant, wake_readers
 from looms.reducers.entries import Entry
 from looms.reducers.items import Item
 from looms.reducers.looking import Unseen
@@ -34,15 +34,17 @@ class Joint:
     Args:
         group: the commit that it is part of.
         again: it has been called before, and had found nothing.
+        brought: so it had in another store, from which it was brought here.
 
     Attributes:
-        again: the same.
+        again, brought: the same.
         changed: it has changed something.
     """
 
-    def __init__(self, group: Group, *, again: bool = False) -> None:
+    def __init__(self, group: Group, *, again: bool = False, brought: bool = False) -> None:
         self._group = group
         self.again = again
+        self.brought = brought
         self.changed = False
 
     @property
@@ -85,6 +87,7 @@ class Joint:
             LoomsError: its code refuses it; nothing has changed.
         """
         cell = begun(self._group, definition, run_id, input)
+        wake_expectant(self._group, run_id)
         self.changed = True
         return cell
 

@@ -89,7 +89,7 @@ def _look(group: Group, cell: Cell, wait: OpenWait, posted: Posted) -> list[Outc
     item = posted.item
     if isinstance(item, TimerFired) and read_rows.is_parked(group.reading, place):
         return take_turn(group, cell, [posted])
-    joint = Joint(group)
+    joint = Joint(group, brought=isinstance(item, Look) and item.brought)
     try:
         found = _seen(group, cell, wait, joint)
     except StoreError as error:

@@ -138,7 +138,7 @@ def _write_index(group: Group, run: FoldedRun, changed: index_rows.Changes) -> N
     group.ask(Asked(run.run_id, run.number, effect, run.effect_id(effect.key)) for effect in changed.asked)
     group.end((run.number, key) for key in changed.ended)
     group.set_timer(index_rows.first_due(changed))
-    if index_rows.looks(changed):
+    if index_rows.looked_at(changed):
         group.wake(run.run_id)
 
 

@@ -27,6 +27,12 @@ def wake_readers(group: Group, number: int, spans: Sequence[Span]) -> None:
     _wake_waits(group, number, spans)
 
 
+def wake_expectant(group: Group, run_id: str) -> None:
+    """Have those look again who have read that there is no run of an id: now there is."""
+    expected = read_rows.by_id(run_id)
+    wake_readers(group, read_rows.ABSENT, [(expected, expected[:-1] + b"\1")])
+
+
 def _wake_waits(group: Group, number: int, spans: Iterable[Span]) -> None:
     found = read_rows.touched(group.reading, number, spans)
     waiting: list[tuple[int, read_rows.Place]] = []

@@ -114,7 +114,7 @@ class StoreReading(Generic[S]):
         if head.definition != self._kind.name:
             raise not_a_store(head, self._kind.name, self.id)
         first = first_of(history.entry(reading, head, 1, None))
-        return Found(head.number, state, Revision(seq - 1, first.instance_id))
+        return Found(head.number, state, Revision(seq - 1, first.instance(head.number)))
 
 
 def check_known(kind: StoreDefinition[Any], code: Registry | None) -> None:

@@ -108,10 +108,12 @@ class Look(msgspec.Struct, frozen=True, tag_field="item", tag="look", omit_defau
     Attributes:
         wait: which.
         since: its place among those that wait, from the first time that it had to; 0 before.
+        brought: it waited somewhere else before its run was imported here, and what it looks at may come later.
     """
 
     wait: WaitKey
     since: int = 0
+    brought: bool = False
 
 
 class Found(msgspec.Struct, frozen=True, tag_field="item", tag="found", omit_defaults=True):

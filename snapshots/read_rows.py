@@ -21,6 +21,8 @@ Place = tuple[int, int, int]
 """A wait: the run's number, and the seq and index at which it was decided."""
 
 PLACE = 20  # bytes at the end of a key
+ABSENT = 0
+"""The number under which runs are read that there are not, by their ids: who waits so is woken when they come to be."""
 
 _parked = msgspec.msgpack.Decoder(ParkedRow)
 
@@ -97,6 +99,11 @@ def is_noted(reading: Reading, key: bytes) -> bool:
     except StoreFormatError:
         return False
     return row is not None and row.number == read_u64(key) and key[8:-PLACE] in row.reads
+
+
+def by_id(run_id: str) -> bytes:
+    """Return what is read of a run that there is not."""
+    return run_id.encode() + b"\0"
 
 
 def key(number: int, read: bytes, wait: Place) -> bytes:

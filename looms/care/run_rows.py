@@ -258,7 +258,7 @@ def _unnoted(view: View, key: bytes, body: bytes | StoreFormatError) -> str | No
         if isinstance(body, StoreFormatError):
             raise body
         row = read_rows.unpacked_row(view, key, body)
-        if heads.head(view, row.number) is None:
+        if row.number != read_rows.ABSENT and heads.head(view, row.number) is None:
             return f"it waits on run number {row.number}, which there is not"
     except StoreFormatError as error:
         return reason(error)
@@ -272,10 +272,19 @@ def _looked_at_again(key: bytes) -> Mend:
 
     def mend(view: View) -> list[Change]:
         number, *wait = read_place(key)
-        look = pack_item(Look((wait[0], wait[1])))
+        look = pack_item(Look((wait[0], wait[1]), brought=_waits_for_a_run(view, key)))
         return [(INBOX, pair(number, last_number(view, INBOX) + 1), look), (PARKED, key, None)]
 
     return mend
+
+
+def _waits_for_a_run(view: View, key: bytes) -> bool:
+    """Whether a parked wait is known to wait for a run that there is not yet."""
+    try:
+        row = read_rows.parked(view, read_place(key))
+    except StoreFormatError:
+        return False
+    return row is not None and row.number == read_rows.ABSENT
 
 
 def _timers(

@@ -20,6 +20,10 @@ class First(msgspec.Struct, frozen=True):
     instance_id: UUID
     id: str
 
+    def instance(self, number: int) -> UUID:
+        """The instance that a run of this number is: a fork, or what is imported, begins alike and is another."""
+        return UUID(int=self.instance_id.int ^ number)
+
 
 class _Started(msgspec.Struct, frozen=True):
     input: First

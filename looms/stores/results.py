@@ -12,11 +12,12 @@ S = TypeVar("S", bound=State)
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """Which state of which store: a store that was deleted and created again has another ``instance_id``.
+    """Which state of which store.
 
     Attributes:
         version: how many updates it has had.
-        instance_id: drawn when it was created (a UUIDv7).
+        instance_id: a UUIDv7 of the moment when it was created. A store that was deleted and created again has another
+            one, and so has a fork or an imported copy of it in the same folder.
     """
 
     version: int

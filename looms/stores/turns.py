@@ -14,7 +14,7 @@ from looms.reducers.items import PatchAsked
 from looms.reducers.state import State
 from looms.stores.definition import Created, StoreDefinition
 from looms.stores.errors import UnknownStore
-from looms.stores.firsts import first_of, not_a_store
+from looms.stores.firsts import First, first_of, not_a_store
 from looms.stores.overlap import EVERYTHING, spans
 from looms.stores.results import Conflict, Deleted, Revision, Updated
 from looms.stores.updating import Update
@@ -61,8 +61,8 @@ def find(joint: Joint, kind: StoreDefinition[S], id: str) -> Held[S] | None:
     if cell.suspended is not None:
         raise refusal(cell)
     # Each update is a record, and a store has no others: see `Definition.shared`.
-    version, created = cell.run.seq - 1, joint.of_first(cell, first_of)
-    return Held(cell, cell.run.root.state, Revision(version, created.instance_id))
+    version, first = cell.run.seq - 1, joint.of_first(cell, first_of)
+    return Held(cell, cell.run.root.state, Revision(version, first.instance(cell.head.number)))
 
 
 def held(joint: Joint, kind: StoreDefinition[S], id: str) -> Held[S]:
@@ -100,7 +100,8 @@ def create(joint: Joint, kind: StoreDefinition[S], id: str, state: S) -> Held[S]
     data, _ = kind.pack_input(created)
     cell = joint.begin(kind.name, kind.run_id(id), data)
     joint.touched(cell.head.number, spans(EVERYTHING))
-    return Held(cell, cell.run.root.state, Revision(0, created.instance_id))
+    first = First(created.instance_id, id)
+    return Held(cell, cell.run.root.state, Revision(0, first.instance(cell.head.number)))
 
 
 def write(joint: Joint, store: Held[S], update: Update[S], sender: tuple[str, int] | None = None) -> None:

@@ -15,6 +15,7 @@ from looms.reducers.errors import LoomsError
 from looms.reducers.looking import Looker, Seen, Unseen
 from looms.reducers.messages import message_of
 from looms.reducers.sizes import LARGEST, too_large
+from looms.snapshots import read_rows
 from looms.stores import turns
 from looms.stores.definition import StoreDefinition
 from looms.stores.errors import InvalidState, NotPure, UnknownStore
@@ -54,7 +55,7 @@ def opened(kind: StoreDefinition[Any], id: str, initial: Any) -> Looker:
         state = checked(initial, kind.state)
         return Seen(Answer(), None, lambda joint, _: created(joint, state))
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def read(kind: StoreDefinition[Any], id: str) -> Looker:
@@ -65,7 +66,7 @@ def read(kind: StoreDefinition[Any], id: str) -> Looker:
         seen = StoreSnapshot(store.state, store.revision.version, store.revision.instance_id)
         return _seen(seen, store.place)
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def selected(kind: StoreDefinition[Any], id: str, selector: Callable[[Any], Any]) -> Looker:
@@ -75,7 +76,7 @@ def selected(kind: StoreDefinition[Any], id: str, selector: Callable[[Any], Any]
         store = turns.held(joint, kind, id)
         return _recorded(kind, selector, _called(select, selector, store.state), store.place)
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def awaited(kind: StoreDefinition[Any], id: str, selector: Callable[[Any], Any]) -> Looker:
@@ -88,7 +89,7 @@ def awaited(kind: StoreDefinition[Any], id: str, selector: Callable[[Any], Any])
             return _unseen(store, found)
         return _recorded(kind, selector, found, store.place)
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def taken(
@@ -105,7 +106,7 @@ def taken(
         place = _next(store)
         return msgspec.structs.replace(_recorded(kind, selector, found, place), then=_writing(store, made, run_id))
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def written(
@@ -120,7 +121,7 @@ def written(
         made = _called(update, updater, store.state)
         return _seen(turns.updated(store, made), _next(store), _writing(store, made, run_id))
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def deleted(kind: StoreDefinition[Any], id: str, expected: Revision) -> Looker:
@@ -132,7 +133,7 @@ def deleted(kind: StoreDefinition[Any], id: str, expected: Revision) -> Looker:
             return _seen(store, None)
         return _seen(turns.deleted(store), store.place, lambda joint, _: turns.delete(joint, store.cell))
 
-    return _told(look)
+    return _told(kind, id, look)
 
 
 def _writing(store: Held[Any], made: Update[Any], run_id: str) -> Callable[[Any, int], None]:
@@ -195,13 +196,18 @@ def _called(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         raise _Raised from error
 
 
-def _told(look: Callable[[Joint], Seen | Unseen]) -> Looker:
-    """The same, where what goes wrong with the store or the functions is what the step is told."""
+def _told(kind: StoreDefinition[Any], id: str, look: Callable[[Joint], Seen | Unseen]) -> Looker:
+    """The same, where what goes wrong with the store or the functions is what the step is told.
+
+    The store of a workflow that was imported may be imported after it.
+    """
 
     def told(joint: Joint) -> Seen | Unseen:
         try:
             return look(joint)
         except UnknownStore as error:
+            if joint.brought:
+                return Unseen(read_rows.ABSENT, (read_rows.by_id(kind.run_id(id)),))
             return _failed(error, name=error.name, id=error.id)
         except InvalidState as error:
             return _failed(error, error.message, path=error.path)

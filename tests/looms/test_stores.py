@@ -175,6 +175,29 @@ async def test_a_deleted_store_is_gone_with_its_log_and_its_id_is_free(path: Pat
         assert (await rt.check()).ok
 
 
+async def test_what_was_seen_of_a_store_is_seen_of_no_copy_of_it(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "c.jsonl"
+    async with runtime([chat], path=path) as rt:
+        store = rt.store(Conversation, "c", TWO)
+        await store.update(counter=1)
+        await rt.export_runs(file)
+        seen = await store.update(counter=2)
+        await rt.run(store.run_id).fork(at=3, run_id="chat.conversation/fork")
+        await rt.delete_store(Conversation, "c")
+        await rt.import_runs(file)
+        assert (await store.update(counter=3)).version == seen.version
+        for copy in (store, rt.store(Conversation, "fork")):
+            there = await copy.get()
+            assert there.version == seen.version
+            refused = await copy.update_from(seen, counter=9)
+            assert isinstance(refused, Conflict)
+            assert (refused.expected, refused.actual) == (Revision(2, seen.instance_id), there.revision)
+            assert isinstance(await copy.delete_from(seen), Conflict)
+            assert (await copy.update_from(there, counter=9)).updated
+    async with runtime([chat], path=path) as rt:
+        assert (await rt.store(Conversation, "fork").get()).instance_id == there.instance_id
+
+
 async def test_stores_are_listed_by_code_point_however_long_their_ids_are() -> None:
     long = [letter * 250 for letter in "xyzä"]
     longer = [f"{'w' * 230}{n}" for n in range(3)]

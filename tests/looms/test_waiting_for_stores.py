@@ -181,6 +181,25 @@ async def test_whoever_waits_on_a_store_that_is_deleted_is_told_so_whatever_it_h
         assert await rt.list_stores(Conversation) == []
 
 
+@pytest.mark.parametrize("how", ["when", "take"])
+async def test_nor_does_anybody_wait_on_a_store_whose_run_is_deleted_by_force(how: str) -> None:
+    async with runtime([chat]) as rt:
+        store = rt.store(Conversation, "c", Conversation())
+        told: list[str] = []
+
+        async def waits() -> None:
+            with pytest.raises(UnknownStore) as unknown:
+                await _wait(store, how)()
+            told.append(unknown.value.id)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(waits)
+            await all_wait(rt)
+            await rt.run(store.run_id).delete(force=True)
+        assert told == ["c"]
+        assert await waiters(rt) == 0
+
+
 async def test_closing_the_runtime_ends_all_waiting() -> None:
     ended: list[str] = []
 

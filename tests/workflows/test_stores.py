@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import looms
 from looms import (
     Conflict,
     Deleted,
@@ -395,6 +396,65 @@ async def test_an_export_of_both_goes_on_elsewhere(path: Path, tmp_path: Path) -
         await rt.store(Board, "b").update(push(1))
         assert await rt.run("r").result(timeout=5) == 0
         assert (await rt.check()).ok
+
+
+async def test_a_workflow_may_be_imported_before_its_store(path: Path, tmp_path: Path) -> None:
+    tried = module()
+
+    @tried.workflow("waits")
+    async def waits(ctx: Workflow) -> int:
+        board = await ctx.store(Board, id="b", initial=Board())
+        return int((await board.take("mine", select=free, claim=taken_by(ctx.run_id), timeout=10**6)).id)
+
+    workflow, store = tmp_path / "workflow.jsonl", tmp_path / "store.jsonl"
+    async with runtime([tried], path=path) as rt:
+        await rt.start(waits, run_id="r")
+        await settle(rt)
+        await rt.export_runs(workflow, run_ids=["r"])
+        await rt.export_runs(store, run_ids=[rt.store(Board, "b").run_id])
+    other = tmp_path / "other.looms"
+    async with runtime([tried], path=other) as rt:
+        for id in ("r", "second", "third", "late"):
+            await rt.import_runs(workflow, rename={} if id == "r" else {"r": id})
+            await settle(rt)
+            assert (await rt.run(id).inspect()).status == "waiting"
+            assert (await rt.check()).ok
+    assert not looms.repair(other).repaired
+    async with runtime([tried], path=other) as rt:
+        assert (await parked(rt))[0] == 4
+        await rt.import_runs(store)
+        await settle(rt)
+        await rt.store(Board, "b").update(push(3))
+        assert [await rt.run(id).result(timeout=5) for id in ("r", "second", "third")] == [0, 1, 2]
+        await rt.delete_store(Board, "b")
+        with pytest.raises(RunFailed, match="UnknownStore"):
+            await rt.run("late").result(timeout=5)
+        assert (await rt.check()).ok
+
+
+async def test_one_that_waits_for_its_store_in_vain_waits_no_longer_than_it_would(path: Path, tmp_path: Path) -> None:
+    tried = module()
+
+    @tried.workflow("waits")
+    async def waits(ctx: Workflow) -> str:
+        board = await ctx.store(Board, id="b", initial=Board())
+        try:
+            await board.when(free, timeout=60)
+        except TimeoutError:
+            return "in time"
+        return "found"
+
+    file = tmp_path / "workflow.jsonl"
+    async with runtime([tried], path=path) as rt:
+        await rt.start(waits, run_id="r")
+        await settle(rt)
+        await rt.export_runs(file, run_ids=["r"])
+    async with runtime([tried], path=tmp_path / "other.looms") as rt:
+        await rt.import_runs(file)
+        await rt.clock.advance(59)
+        assert (await rt.run("r").inspect()).status == "waiting"
+        await rt.clock.advance(1)
+        assert await rt.run("r").result(timeout=5) == "in time"
 
 
 async def test_a_workflow_whose_code_has_gone_elsewhere_is_suspended_and_looks_when_it_is_back(path: Path) -> None:
