@@ -12,7 +12,7 @@ class UnknownStore(LoomsError):
     """
 
     def __init__(self, name: str, id: str) -> None:
-        super().__init__(f"there is no store {name} {id!r}; give initial= to create it where it is absent")
+        super().__init__(f"there is no store {name} {id!r}; the first call on one with initial= creates it")
         self.name = name
         self.id = id
 

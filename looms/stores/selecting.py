@@ -41,12 +41,13 @@ def select(selector: Callable[[Any], Any], state: State) -> Selected:
         Exception: what the selector raises.
     """
     check_function("selector", selector)
-    reading = Reading(told("selector", selector))
+    what = told("selector", selector)
+    reading = Reading(what)
     try:
         answer = selector(reading.stand_in(state))
         if reading.refused is not None:
             raise reading.refused
         refuse_awaitable("selector", selector, answer)
-        return Selected(selected(answer), fewest_reads(reading.reads) or NOTHING_ELSE)
+        return Selected(selected(answer, what), fewest_reads(reading.reads) or NOTHING_ELSE)
     finally:
         reading.over = True

@@ -4,7 +4,7 @@ A scalar is handed out as it is, and noted as a value that was read; anything el
 there, and of this type. Length, order, truth, membership, slices, equality, text, hash: they read all of a part.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MappingView
 from functools import cache
 from typing import Any
 
@@ -206,9 +206,29 @@ def _stood_for(part: Any) -> Any:
     return part._looms_plain() if is_stand_in(part) else part
 
 
-def selected(value: Any) -> Any:
-    """What a selector selected, without stand-ins, for somebody who may change it."""
-    return own(value, _stood_for)
+def selected(value: Any, what: str) -> Any:
+    """What a selector selected, without stand-ins, for somebody who may change it.
+
+    Args:
+        value: what it returned.
+        what: the selector, for errors.
+
+    Raises:
+        NotPure: it would be read afterwards.
+    """
+
+    def read(part: Any) -> Any:
+        kind: Any = type(part)
+        if _is_read_afterwards(kind):
+            raise NotPure(f"{what} selected a {kind.__name__}, which would be read afterwards", _AFTERWARDS)
+        return _stood_for(part)
+
+    return own(value, read)
+
+
+@cache
+def _is_read_afterwards(kind: type) -> bool:
+    return issubclass(kind, Iterator | MappingView)
 
 
 def _refusing(name: str) -> Callable[..., Any]:

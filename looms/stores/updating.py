@@ -71,7 +71,8 @@ def updater_of(method: str, given: Sequence[Any], values: dict[str, Any]) -> Cal
         NotPure: the function is async, or a generator function.
     """
     if len(given) + bool(values) != 1:
-        raise TypeError(f"{method}() is given an updater, or values for fields, and not {shown(given)}")
+        told = ", ".join([*map(shown, given), *(f"{name}=" for name in values)]) or "nothing"
+        raise TypeError(f"{method}() takes an updater, or values for fields; it was given {told}")
     updater: Callable[[Any], Any] = _setting(values) if values else given[0]
     check_function("updater", updater)
     return updater

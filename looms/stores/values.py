@@ -12,11 +12,12 @@ A value is recorded as plain data, as msgspec tells it, and beside it what is no
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args, get_origin
 from uuid import UUID
 
 import msgspec
@@ -55,8 +56,10 @@ class Values:
     """
 
     def __init__(self, state: type[State]) -> None:
-        self._named = {**_SCALARS, **_classes(state)}
-        self._names = {kind: name for name, kind in self._named.items()}
+        self._named: dict[str, Any] = {**_SCALARS, **_types(state)}
+        self._names: dict[type, list[str]] = {}
+        for name, kind in self._named.items():
+            self._names.setdefault(get_origin(kind) or kind, []).append(name)
         self._codecs: dict[str, Codec[Any]] = {}
 
     def pack(self, value: Any) -> Recorded:
@@ -91,13 +94,16 @@ class Values:
             return Recorded(self._packed("int" if kind in (bool, type(None)) else kind.__name__, value, path), None)
         if kind is datetime and value.tzinfo is UTC:
             return Recorded(value, None)
-        name = self._names.get(kind)
-        if name is None:
+        *others, last = self._names.get(kind, ("",))
+        if not last:
             raise Unfit(
                 f"a {kind.__qualname__} cannot be recorded; select what is made of the state's own types, "
                 f"lists, dicts, sets and scalars - at `{path}`"
             )
-        return Recorded(self._packed(name, value, path), name)
+        for name in others:  # of a generic class, by what its parameters stand for
+            with suppress(Unfit):
+                return Recorded(self._packed(name, value, path), name)
+        return Recorded(self._packed(last, value, path), last)
 
     def _packed(self, name: str, value: Any, path: str) -> Any:
         """One value as plain data, if it comes back as it is."""
@@ -153,19 +159,28 @@ def _one(forms: list[Form]) -> Any:
 
 
 @cache
-def _classes(state: type[State]) -> dict[str, type]:
+def _types(state: type[State]) -> dict[str, Any]:
     """The structs, dataclasses, named tuples and enums of a state's schema, by their names."""
-    found: dict[str, type] = {}
+    found: dict[str, Any] = {}
     for _, part in walk(schema(state)):
-        cls = getattr(part, "cls", None)
-        if isinstance(cls, type) and cls not in found.values() and _is_own(cls):
-            name, number = cls.__qualname__, 1
+        kind = getattr(part, "cls", None)
+        if kind not in found.values() and _is_own(get_origin(kind) or kind):
+            named = _name(kind)
+            name, number = named, 1
             while name in found or name in _SCALARS:
                 number += 1
-                name = f"{cls.__qualname__}#{number}"
-            found[name] = cls
+                name = f"{named}#{number}"
+            found[name] = kind
     return found
 
 
-def _is_own(cls: type) -> bool:
+def _name(kind: Any) -> str:
+    """What a type is called: ``Box``, or of a generic one ``Box[int]``."""
+    called: str = getattr(get_origin(kind) or kind, "__qualname__", str(kind))
+    return f"{called}[{', '.join(map(_name, get_args(kind)))}]" if get_args(kind) else called
+
+
+def _is_own(cls: Any) -> bool:
+    if not isinstance(cls, type):
+        return False
     return issubclass(cls, msgspec.Struct | Enum | tuple) or hasattr(cls, "__dataclass_fields__")

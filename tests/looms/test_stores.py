@@ -98,10 +98,10 @@ async def test_an_update_is_a_function_of_a_draft_or_values_for_fields() -> None
         nothing = await store.update(lambda draft: None)
         assert (nothing.version, nothing.state) == (3, second.state)
         assert first.instance_id == second.instance_id == (await store.get()).instance_id
-        for wrong in ((), (append("x"), append("y"))):
-            with pytest.raises(TypeError, match="an updater, or values for fields"):
+        for wrong, given in (((), "nothing"), ((append("x"), append("y")), "<function.*, <function")):
+            with pytest.raises(TypeError, match=f"takes an updater, or values for fields; it was given {given}"):
                 await store.update(*wrong)
-        with pytest.raises(TypeError, match="an updater, or values for fields"):
+        with pytest.raises(TypeError, match="it was given <function.*, counter="):
             await store.update(append("x"), counter=1)  # type: ignore[call-overload]
         with pytest.raises(TypeError, match="the updater is to be a function"):
             await store.update("counter")  # type: ignore[call-overload]

@@ -21,7 +21,7 @@ def test_what_was_done_and_what_was_not_can_be_told_by_one_field() -> None:
 def test_errors_say_what_and_where() -> None:
     unknown = UnknownStore("chat.conversation", "c1")
     assert (unknown.name, unknown.id) == ("chat.conversation", "c1")
-    assert str(unknown) == "there is no store chat.conversation 'c1'; give initial= to create it where it is absent"
+    assert str(unknown) == ("there is no store chat.conversation 'c1'; the first call on one with initial= creates it")
     invalid = InvalidState("$.items[0].id", "Expected `str`, got `int`")
     assert (invalid.path, invalid.message) == ("$.items[0].id", "Expected `str`, got `int`")
     assert str(invalid) == "Expected `str`, got `int` - at `$.items[0].id`"

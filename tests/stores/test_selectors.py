@@ -250,9 +250,28 @@ def test_a_generator_function_is_no_selector() -> None:
 
 
 def test_what_is_read_after_the_selector_has_returned_says_so() -> None:
-    lazy = select(lambda s: (m.id for m in s.messages), TWO).value
+    kept: list[Any] = []
+    select(lambda s: kept.append(s.messages), TWO)
     with pytest.raises(NotPure, match=r"over, and a part of the state was read afterwards"):
-        next(lazy)
+        next(iter(kept[0]))
+
+
+LATER: list[Callable[[Any], Any]] = [
+    lambda s: (m.id for m in s.messages),
+    lambda s: map(len, s.messages),
+    lambda s: reversed(s.messages),
+    lambda s: s.labels.keys(),
+    lambda s: s.labels.values(),
+    lambda s: s.labels.items(),
+    lambda s: {"a": [s.labels.keys()]},
+    lambda s: (1, iter(s.tags)),
+]
+
+
+@pytest.mark.parametrize("selector", LATER)
+def test_what_would_be_read_afterwards_is_refused_at_once(selector: Any) -> None:
+    with pytest.raises(NotPure, match=r"selector .*<lambda> selected a \w+, which would be .* a list rather than"):
+        select(selector, TWO)
 
 
 def test_what_a_selector_raises_is_its_callers() -> None:

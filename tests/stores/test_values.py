@@ -5,7 +5,7 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -35,6 +35,19 @@ class Card:
     title: str
 
 
+T = TypeVar("T")
+
+
+class Box(msgspec.Struct, Generic[T], frozen=True):
+    inside: T
+
+
+@dataclass(frozen=True)
+class Pair(Generic[T]):
+    left: T
+    right: T
+
+
 class Elsewhere(msgspec.Struct, frozen=True):
     name: str
 
@@ -45,6 +58,9 @@ class Everything(State):
     colour: Colour = Colour.RED
     point: Point = Point(0, 0)
     card: Card = Card("")
+    messages: Box[Message] = Box(Message(""))
+    cards: Box[list[Card]] = Box([])
+    colours: Pair[Colour] = Pair(Colour.RED, Colour.RED)
 
 
 VALUES = Values(Everything)
@@ -57,6 +73,8 @@ KEEP: list[Any] = [
     *({"a", 1}, frozenset({Point(1, 2), Profile("a")}), [Message("m"), Profile("p"), [Message("n")]]),
     (Profile("ann"), {"m1", "m2"}, MOMENT),
     Everything(message=Message("m")),
+    *(Box(Message("m")), Box([Card("t")]), [Box(Message("m")), Box([])], Pair(Colour.RED, Colour.RED)),
+    {"a": Box(Message("m"))},
 ]
 
 
@@ -77,6 +95,7 @@ def test_what_is_plain_is_recorded_as_it_is() -> None:
 REFUSED: dict[str, tuple[Any, str]] = {
     "a lock": ([1, threading.Lock()], r"lock cannot be recorded.* - at `\$\[1\]`"),
     "a generator": ((one for one in "ab"), r"generator cannot be recorded.* - at `\$`"),
+    "a generic one of something else": (Box(7), r"at `\$.*`"),
     "a class that the state does not have": ({"a": Elsewhere("x")}, r"Elsewhere cannot be recorded.* - at `\$\['a'\]`"),
     "a part of another type": ([Message(7)], r"Expected `str`, got `int` - at `\$\[0\]\.id`"),  # type: ignore[arg-type]
     "a number that is too large": ((2**70,), r"`\$\[0\]`"),
