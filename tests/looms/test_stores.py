@@ -101,7 +101,7 @@ async def test_an_update_is_a_function_of_a_draft_or_values_for_fields() -> None
         for wrong, given in (((), "nothing"), ((append("x"), append("y")), "<function.*, <function")):
             with pytest.raises(TypeError, match=f"takes an updater, or values for fields; it was given {given}"):
                 await store.update(*wrong)
-        with pytest.raises(TypeError, match="it was given <function.*, counter="):
+        with pytest.raises(TypeError, match=r"it was given <function.*, counter="):
             await store.update(append("x"), counter=1)  # type: ignore[call-overload]
         with pytest.raises(TypeError, match="the updater is to be a function"):
             await store.update("counter")  # type: ignore[call-overload]
