@@ -52,7 +52,7 @@ def delete(group: Group, run_id: str, *, force: bool) -> None:
     else:
         known = group.code.definitions.get(head.definition)
         if known is not None and known.shared:
-            raise RunActive(f"run {run_id} is the store that others share; delete it as such, with delete_store()")
+            raise RunActive(f"run {run_id} is the store that others share; delete it with delete_store(), or by force")
         raise RunActive(f"run {run_id} is {head.status}; one that is not over is cancelled first, then deleted")
     wake_readers(group, number, [EVERYTHING])
     group.remove(run_id)

@@ -295,10 +295,19 @@ class Service(msgspec.Struct, frozen=True, gc=False):
         """
         self.host.check_open()
         word("effects", effects, "hold", "redispatch")
-        id = new_run_id(self.host.clock.now()) if fork_id is None else checked_id(fork_id, "run id")
+        checked_id(run_id, "run id")
+        id = self._id_for_fork(run_id) if fork_id is None else checked_id(fork_id, "run id")
         call: Call[str] = Call(self.request)
-        self.host.forking.begin(Asked(checked_id(run_id, "run id"), at, id, effects == "hold", call))
+        self.host.forking.begin(Asked(run_id, at, id, effects == "hold", call))
         return call
+
+    def _id_for_fork(self, run_id: str) -> str:
+        """An id for a fork that was given none; what is shared is found under its definition's name."""
+        made = new_run_id(self.host.clock.now())
+        with self.host.store.view() as view:
+            head = heads.find(view, run_id)
+        definition = None if head is None else self.host.code.definitions.get(head.definition)
+        return made if definition is None or not definition.shared else f"{definition.name}/{made}"
 
     def refuse(self, error: LoomsError) -> Call[Any]:
         """Answer a request that cannot be asked."""
