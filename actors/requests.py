@@ -208,7 +208,7 @@ def error_of(failure: Failure, known: dict[str, type[LoomsError]]) -> LoomsError
     """The error that a failure tells of: of its class, or a ``LoomsError`` that names a class that is not known."""
     cls = known.get(failure.error)
     told = LoomsError(f"{failure.error}: {failure.message}")
-    if cls is None or not failure.message:
+    if cls is None or not failure.message.strip():
         return told
     try:
         return cls(failure.message, **failure.fields)

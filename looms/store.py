@@ -19,7 +19,6 @@ from looms.store_reading import Found, StoreReading
 from looms.stores import turns
 from looms.stores.errors import UnknownStore
 from looms.stores.fitting import checked
-from looms.stores.kinds import own
 from looms.stores.purity import check_function
 from looms.stores.results import Conflict, Deleted, Updated, Versioned, revision_of
 from looms.stores.selecting import Selected, select
@@ -74,7 +73,7 @@ class Store(StoreReading[S]):
             turns.write(joint, store, made)
             return turns.updated(store, made)
 
-        return _apart(await self._joint(do))
+        return self._apart(await self._joint(do))
 
     @overload
     async def update_from(self, seen: Versioned, updater: Callable[[S], object], /) -> Updated[S] | Conflict: ...
@@ -107,7 +106,7 @@ class Store(StoreReading[S]):
             return turns.updated(store, made)
 
         made = await self._joint(do)
-        return made if isinstance(made, Conflict) else _apart(made)
+        return made if isinstance(made, Conflict) else self._apart(made)
 
     async def delete_from(self, seen: Versioned) -> Deleted | Conflict:
         """Delete it if it is still what was seen. Whoever waits on it gets ``UnknownStore``.
@@ -250,6 +249,10 @@ class Store(StoreReading[S]):
         await postponed.until(lambda: host.committer.settled(turn.call))
         return turn.call.get() if turn.call.answered else None
 
+    def _apart(self, updated: Updated[S]) -> Updated[S]:
+        """The same, with a state that is the caller's own."""
+        return Updated(self._kind.states.reread(updated.state), updated.version, updated.instance_id)
+
     def _absent(self) -> S:
         """The initial state of a store that is not there.
 
@@ -287,11 +290,6 @@ class Store(StoreReading[S]):
         await lowlevel.checkpoint_if_cancelled()
         host = self._served.host
         return await host.inflow.admit(lambda: Service(host).joint(do))
-
-
-def _apart(updated: Updated[S]) -> Updated[S]:
-    """The same, with a state that is the caller's own."""
-    return Updated(own(updated.state), updated.version, updated.instance_id)
 
 
 async def delete_store(source: ServedSource, cls: type[Any], id: str) -> bool:

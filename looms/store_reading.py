@@ -17,7 +17,6 @@ from looms.source import Source
 from looms.stores.definition import StoreDefinition, store_of
 from looms.stores.errors import UnknownStore
 from looms.stores.firsts import first_of, not_a_store
-from looms.stores.kinds import own
 from looms.stores.results import Revision, StoreSnapshot
 from looms.stores.selecting import select
 
@@ -71,7 +70,7 @@ class StoreReading(Generic[S]):
             ReducerError: today's code cannot fold it.
         """
         found = await self._found()
-        return StoreSnapshot(own(found.state), found.revision.version, found.revision.instance_id)
+        return StoreSnapshot(self._kind.states.reread(found.state), found.revision.version, found.revision.instance_id)
 
     async def select(self, selector: Callable[[S], T]) -> T:
         """Select something of it: of a large state, only that is copied.

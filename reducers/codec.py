@@ -98,6 +98,10 @@ class Codec(Generic[T]):
     def _changeable(self) -> bool:
         return is_changeable(self.schema)
 
+    def reread(self, value: T) -> T:
+        """The same as ``apart`` for a value that came out of this codec, or is as if it had: it is not compared."""
+        return self.unpack(_encoded(value)) if self._changeable else value
+
     def apart(self, value: T) -> T:
         """The same value, for somebody who may change it in place: it shares nothing that can be changed."""
         if not self._changeable:

@@ -14,7 +14,7 @@ from looms.reducers.errors import ModuleError
 from looms.reducers.lifecycle import Patched, Started
 from looms.reducers.messages import shown
 from looms.reducers.state import State
-from looms.stores.results import StoreSnapshot, Updated
+from looms.stores.results import StoreSnapshot
 from looms.stores.updating import patched
 from looms.stores.values import Values
 
@@ -65,11 +65,6 @@ class StoreDefinition(Definition[S, Created[S], None]):
     def snapshots(self) -> Codec[StoreSnapshot[S]]:
         """Records it as it was read."""
         return Codec(StoreSnapshot[self.state], f"a snapshot of {self.name}")  # type: ignore[name-defined]
-
-    @cached_property
-    def updates(self) -> Codec[Updated[S]]:
-        """Records what an update made of it."""
-        return Codec(Updated[self.state], f"an update of {self.name}")  # type: ignore[name-defined]
 
     @cached_property
     def values(self) -> Values:

@@ -26,6 +26,7 @@ from looms.stores.turns import Held
 from looms.stores.updating import Update, update
 from looms.workflows.answers import Answer
 from looms.workflows.off_loop import off_loop
+from looms.workflows.seen_states import SeenStates
 
 T = TypeVar("T")
 
@@ -58,13 +59,13 @@ def opened(kind: StoreDefinition[Any], id: str, initial: Any) -> Looker:
     return _told(kind, id, look)
 
 
-def read(kind: StoreDefinition[Any], id: str) -> Looker:
+def read(kind: StoreDefinition[Any], id: str, seen: SeenStates) -> Looker:
     """Read a store."""
 
     def look(joint: Joint) -> Seen:
         store = turns.held(joint, kind, id)
-        seen = StoreSnapshot(store.state, store.revision.version, store.revision.instance_id)
-        return _seen(seen, store.place)
+        found = StoreSnapshot(store.state, store.revision.version, store.revision.instance_id)
+        return _seen(seen.recorded(kind.run_id(id), kind, found), store.place)
 
     return _told(kind, id, look)
 
@@ -110,7 +111,12 @@ def taken(
 
 
 def written(
-    kind: StoreDefinition[Any], id: str, run_id: str, updater: Callable[[Any], Any], expected: Revision | None = None
+    kind: StoreDefinition[Any],
+    id: str,
+    run_id: str,
+    updater: Callable[[Any], Any],
+    seen: SeenStates,
+    expected: Revision | None = None,
 ) -> Looker:
     """Update a store: whichever state is there, or the one that is expected."""
 
@@ -119,7 +125,8 @@ def written(
         if isinstance(store, Conflict):
             return _seen(store, None)
         made = _called(update, updater, store.state)
-        return _seen(turns.updated(store, made), _next(store), _writing(store, made, run_id))
+        recorded = seen.recorded(kind.run_id(id), kind, turns.updated(store, made))
+        return _seen(recorded, _next(store), _writing(store, made, run_id))
 
     return _told(kind, id, look)
 

@@ -23,6 +23,7 @@ from looms.workflows.errors import Diverged, DuplicateKey, NotDurable
 from looms.workflows.journal import AT_ONCE, CANCELLING, Asked, AskedStep, Journal
 from looms.workflows.off_loop import off_loop
 from looms.workflows.outcomes import Outcome, Raised, Value
+from looms.workflows.seen_states import SeenStates
 from looms.workflows.silent import silence, silent_generators
 from looms.workflows.step import Step
 from looms.workflows.things import Branch, Thing
@@ -41,6 +42,7 @@ class Player:
         journal: what is recorded; what has been asked since is not in it yet.
         live: what happens now is new, and not played again.
         now: the time of the record that led here.
+        seen: the states of stores that it has seen last.
     """
 
     def __init__(self, journal: Journal, *, again: Asked | None = None) -> None:
@@ -56,6 +58,7 @@ class Player:
         self._names: dict[str, int] = {}
         self._places: dict[tuple[CodeType, int], str] = {}  # of steps that may have none, by where they are made
         self._versions: dict[str, int] = dict(journal.versions)
+        self.seen = SeenStates()
         self._chance = Random(journal.seed)
         self._branches: dict[Coroutine[Any, Any, Any], Branch[Any]] = {}  # those that have not ended
         self._ready: deque[Branch[Any]] = deque()

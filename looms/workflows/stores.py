@@ -63,9 +63,8 @@ class WorkflowStore(Generic[S]):
         Raises:
             UnknownStore: at the await, when it is gone.
         """
-        snapshots = self._kind.snapshots
-        look = looking.read(self._kind, self.id)
-        return self._step("get", self._key("get", key), look, lambda entry: snapshots.unpack(encode(entry.value)))
+        look = looking.read(self._kind, self.id, self._player.seen)
+        return self._step("get", self._key("get", key), look, self._snapshot)
 
     @overload
     def select(self, selector: Callable[[S], T], /) -> Thing[T]: ...
@@ -106,7 +105,7 @@ class WorkflowStore(Generic[S]):
         """
         key, *rest = _keyed("update", given, 0)
         updater = self._updater("update", rest, values)
-        look = looking.written(self._kind, self.id, self._player.run_id, updater)
+        look = looking.written(self._kind, self.id, self._player.run_id, updater, self._player.seen)
         return self._step("update", self._key("update", key), look, self._updated)
 
     @overload
@@ -127,7 +126,8 @@ class WorkflowStore(Generic[S]):
         """
         key, seen, *rest = _keyed("update_from", given, 1)
         updater = self._updater("update_from", rest, values)
-        look = looking.written(self._kind, self.id, self._player.run_id, updater, revision_of("update_from", seen))
+        expected = revision_of("update_from", seen)
+        look = looking.written(self._kind, self.id, self._player.run_id, updater, self._player.seen, expected)
         return self._step("update_from", self._key("update_from", key), look, self._updated)
 
     @overload
@@ -228,8 +228,14 @@ class WorkflowStore(Generic[S]):
     def _key(self, method: str, given: str | None) -> str:
         return self._player.key(method, given)
 
+    def _snapshot(self, entry: JournalEntry) -> StoreSnapshot[S]:
+        return self._player.seen.snapshot(self.run_id, self._kind, entry.value)
+
     def _updated(self, entry: JournalEntry) -> Updated[S] | Conflict:
-        return _conflict(entry) or self._kind.updates.unpack(encode(entry.value))
+        if (conflict := _conflict(entry)) is not None:
+            return conflict
+        made = self._snapshot(entry)
+        return Updated(made.state, made.version, made.instance_id)
 
     def _selecting(
         self,

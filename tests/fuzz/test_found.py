@@ -75,6 +75,7 @@ def test_a_payload_of_an_old_version_that_is_none_is_told_before_its_upcast(payl
         (encode(Reply(failure=Failure("StoreInUse", "so", {}))), "StoreInUse: so"),
         (encode(Reply(failure=Failure("ReducerError", "so", {"run_id": "one"}))), "ReducerError: so"),
         (encode(Reply(failure=Failure("UnknownRun", "", {}))), "UnknownRun"),
+        (encode(Reply(failure=Failure("StoreFormatError", "\v", {}))), "StoreFormatError"),
     ],
 )
 def test_an_answer_of_another_version_is_an_error_of_looms(answer: bytes, told: str) -> None:

@@ -25,7 +25,7 @@ def fuzz(*args: str | Path) -> subprocess.CompletedProcess[str]:
 def test_a_moment_of_fuzzing_finds_nothing(name: str) -> None:
     done = fuzz("--seconds", "1", "--target", name, "--json")
     found = json.loads(done.stdout)
-    assert found["finding"] is None, found
+    assert found["finding"] is None, f"{found}: {Path(found['input']).read_bytes()!r}"
     assert found["executions"] > 0
 
 

@@ -184,7 +184,8 @@ async def test_what_was_seen_of_a_store_is_seen_of_no_copy_of_it(path: Path, tmp
         seen = await store.update(counter=2)
         await rt.run(store.run_id).fork(at=3, run_id="chat.conversation/fork")
         unnamed = await rt.run(store.run_id).fork(at=1)
-        assert await rt.list_stores(Conversation) == sorted(["c", "fork", unnamed.id.removeprefix("chat.conversation/")])
+        ids = ["c", "fork", unnamed.id.removeprefix("chat.conversation/")]
+        assert await rt.list_stores(Conversation) == sorted(ids)
         await rt.delete_store(Conversation, "c")
         await rt.import_runs(file)
         assert (await store.update(counter=3)).version == seen.version
