@@ -3,7 +3,8 @@
     uv run --group fuzz python -m tests.fuzz --seconds 60 [--target NAME] [--json]
     uv run python -m tests.fuzz --target NAME --input FILE
 
-Each target runs in a process of its own, since a finding ends it. What was interesting is kept in `--corpus`.
+Each target runs in a process of its own, since a finding ends it. What was interesting is kept in `--corpus`. Several
+targets are named by several `--target`.
 """
 
 import argparse
@@ -11,10 +12,14 @@ import json
 import os
 import random
 import re
+import select
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +37,19 @@ def main() -> int:
     """Do what the command line asks for; returns 1 where something was found."""
     asked = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Try bad input on every way in.")
     asked.add_argument("--seconds", type=float, default=60, help="for all targets together")
-    asked.add_argument("--target", choices=sorted(BY_NAME), help="this one alone")
+    asked.add_argument("--each", type=int, help="seconds for each target, instead")
+    asked.add_argument("--target", choices=sorted(BY_NAME), action="append", help="this one alone")
     asked.add_argument("--input", type=Path, help="try this file once, as it is")
     asked.add_argument("--corpus", type=Path, help="a folder where what is interesting is kept")
     asked.add_argument("--json", action="store_true", help="print JSON lines")
     given = asked.parse_args()
     if given.input is not None:
-        if given.target is None:
-            asked.error("--input needs --target")
-        return once(given.target, given.input)
-    targets = [given.target] if given.target else [entry.name for entry in ALL]
+        if given.target is None or len(given.target) > 1:
+            asked.error("--input needs one --target")
+        return once(given.target[0], given.input)
+    targets = given.target or [entry.name for entry in ALL]
     random.shuffle(targets)  # where the time is short, other ones are not reached each time
-    fuzzing = Fuzzing(targets, given.seconds, given.json)
+    fuzzing = Fuzzing(targets, given.seconds, given.each, given.json)
     with tempfile.TemporaryDirectory() as scratch:
         try:
             fuzzing.run(given.corpus or Path(scratch))
@@ -57,28 +63,30 @@ def main() -> int:
 class Fuzzing:
     """Targets that are fuzzed one after the other, all within a time."""
 
-    def __init__(self, targets: list[str], seconds: float, as_json: bool) -> None:
+    def __init__(self, targets: list[str], seconds: float, each: int | None, as_json: bool) -> None:
         self.findings = 0
         self._left = list(targets)
         self._of = len(targets)
         self._until = time.monotonic() + seconds
+        self._each = each
         self._json = as_json
         self._starting = 0.0  # seconds that a process took before and after its fuzzing, at most
 
     def run(self, corpus: Path) -> None:
         """Fuzz one target after the other, until there is no time for another one."""
-        while self._left:
-            began = time.monotonic()
-            left = self._until - began
-            if left < self._starting + LEAST and len(self._left) < self._of:
-                return
-            seconds = max(LEAST, round(left / len(self._left) - self._starting))
-            found = fuzzed(self._left[0], seconds, corpus)
-            self._left.pop(0)
-            self._starting = max(self._starting, time.monotonic() - began - seconds)
-            self.findings += found["finding"] is not None
-            done = self._of - len(self._left)
-            say(json.dumps(found) if self._json else f"{done:>2} of {self._of}  {told(found)}")
+        with led() as process:
+            while self._left:
+                began = time.monotonic()
+                left = self._until - began
+                if self._each is None and left < self._starting + LEAST and len(self._left) < self._of:
+                    return
+                seconds = self._each or max(LEAST, round(left / len(self._left) - self._starting))
+                found = fuzzed(process, self._left[0], seconds, corpus)
+                self._left.pop(0)
+                self._starting = max(self._starting, time.monotonic() - began - seconds)
+                self.findings += found["finding"] is not None
+                done = self._of - len(self._left)
+                say(json.dumps(found) if self._json else f"{done:>2} of {self._of}  {told(found)}")
 
     def tell_the_rest(self) -> None:
         """Say what was not reached."""
@@ -100,28 +108,47 @@ def once(name: str, file: Path) -> int:
     return 0
 
 
-def fuzzed(name: str, seconds: int, corpus: Path) -> dict[str, Any]:
+@contextmanager
+def led() -> Iterator["subprocess.Popen[str]"]:
+    """The process that fuzzes one target after the other; with all that it started, it ends here."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "tests.fuzz.led"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, start_new_session=True) as process:
+        try:
+            assert process.stdout
+            process.stdout.readline()
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def fuzzed(process: "subprocess.Popen[str]", name: str, seconds: int, corpus: Path) -> dict[str, Any]:
     """Fuzz a target for so long, and return what came of it."""
+    assert process.stdin
+    assert process.stdout
     seeds = corpus / name.replace(" ", "-")
     seeds.mkdir(parents=True, exist_ok=True)
     artifacts = Path(tempfile.mkdtemp(prefix="looms-finding-"))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tests.fuzz.led", name, str(seeds)),
-            *(f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=4096", "-max_len=200000"),
-            *(f"-artifact_prefix={artifacts}/", "-print_final_stats=1", "-reload=0"),
-        ],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=seconds + SPARE,
-        cwd=ROOT,
-        check=False,
-    )
-    said = done.stdout + done.stderr
+    with tempfile.NamedTemporaryFile() as output:
+        order = {
+            "target": name,
+            "corpus": str(seeds),
+            "options": [
+                *(f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=4096", "-max_len=200000"),
+                *(f"-artifact_prefix={artifacts}/", "-print_final_stats=1", "-reload=0"),
+            ],
+            "output": output.name,
+        }
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+        if not select.select([process.stdout], [], [], seconds + SPARE)[0]:
+            raise TimeoutError(f"{name}: it fuzzes for longer than it was told to")
+        code = process.stdout.readline().strip() or "ended"
+        said = output.read().decode(errors="replace")
     spoiling = sorted(artifacts.iterdir())
     problem = None
-    if spoiling or done.returncode:
+    if spoiling or code != "0":
         problem = next(iter(re.findall(r"^.*(?:Finding|Error|ERROR).*$", said, re.MULTILINE)), said[-2_000:])
     if not spoiling:
         artifacts.rmdir()
