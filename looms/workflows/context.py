@@ -18,7 +18,7 @@ from looms.reducers.state import State
 from looms.uuids import uuid7
 from looms.workflows.journal import Kind
 from looms.workflows.player import Player
-from looms.workflows.reading import Events, answered, one_of, timed_out, typed
+from looms.workflows.reading import Events, ValueOf, answered, as_it_is, one_of, timed_out, typed
 from looms.workflows.step import Step
 from looms.workflows.stores import WorkflowStore, open_store
 from looms.workflows.things import Gather, Race, Raced, Thing
@@ -374,7 +374,7 @@ class Workflow:
         name: str,
         key: str | None,
         asked: Callable[[str], Instruction],
-        value_of: Callable[[Any], Any] = lambda value: value,
+        value_of: ValueOf = as_it_is,
     ) -> Step[Any]:
         made = self._player.key(called, key)
         return Step(self._player, made, kind, name, asked(made), value_of=value_of)

@@ -12,18 +12,27 @@ Events = Callable[[], Iterable[EventType[Any]]]
 """The events that a workflow's module and those that it requires declare."""
 
 
-def typed(codec: Codec[Any]) -> Callable[[Any], Any]:
+ValueOf = Callable[[JournalEntry], Any]
+"""Makes what a step gives of its entry."""
+
+
+def as_it_is(entry: JournalEntry) -> Any:
+    """Plain data."""
+    return entry.value
+
+
+def typed(codec: Codec[Any]) -> ValueOf:
     """What a function returned, or a child."""
-    return lambda value: codec.unpack(encode(value))
+    return lambda entry: codec.unpack(encode(entry.value))
 
 
-def one_of(kinds: Iterable[EventType[Any]]) -> Callable[[Any], Event]:
+def one_of(kinds: Iterable[EventType[Any]]) -> Callable[[JournalEntry], Event]:
     """The event that a wait got."""
     known = tuple(kinds)
-    return lambda value: read(value, known)
+    return lambda entry: read(entry.value, known)
 
 
-def answered(declared: Iterable[type[Event]], events: Events) -> Callable[[Any], Any]:
+def answered(declared: Iterable[type[Event]], events: Events) -> ValueOf:
     """What an effect returned: its event, or several as a tuple, or None.
 
     Args:
@@ -35,8 +44,8 @@ def answered(declared: Iterable[type[Event]], events: Events) -> Callable[[Any],
         yield from [event_type(cls) for cls in declared if cls is not Event]
         yield from events()
 
-    def value_of(value: Any) -> Any:
-        returned = tuple([read(one, kinds()) for one in value or ()])
+    def value_of(entry: JournalEntry) -> Any:
+        returned = tuple([read(one, kinds()) for one in entry.value or ()])
         return returned[0] if len(returned) == 1 else returned or None
 
     return value_of

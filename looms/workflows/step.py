@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from looms.reducers.calls import Call
 from looms.reducers.codec import Unfit
@@ -13,6 +13,7 @@ from looms.reducers.looking import Looker
 from looms.workflows.errors import Cancelled, StepFailed, UnreadableJournal
 from looms.workflows.journal import AT_ONCE, JournalEntry, Kind
 from looms.workflows.outcomes import Outcome, Raised, Value
+from looms.workflows.reading import ValueOf, as_it_is
 from looms.workflows.things import T, Thing
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class Step(Thing[T]):
         player: who plays the workflow.
         key, kind, name: as in its entry.
         instruction: what is decided when it is asked.
-        value_of: makes what it gives of what the journal holds.
+        value_of: makes what it gives of its entry.
+        failure_of: makes what it raises of the entry of one that failed.
         call: what its attempts do, where that is a function of the workflow.
         look: how it is looked for what it waits for, where that is in a store.
 
@@ -42,7 +44,7 @@ class Step(Thing[T]):
         name: str,
         instruction: Instruction,
         *,
-        value_of: Callable[[Any], Any] = lambda value: value,
+        value_of: ValueOf = as_it_is,
         failure_of: Callable[[JournalEntry], Exception] | None = None,
         call: Call | None = None,
         look: Looker | None = None,
@@ -67,13 +69,9 @@ class Step(Thing[T]):
         if entry.status == "failed":
             return Raised(self._failure_of(entry))
         try:
-            return Value(self._value(entry))
+            return Value(self._value_of(entry))
         except (Unfit, LoomsError) as error:
             raise UnreadableJournal(f"the result of {self.key!r}", str(error)) from error
-
-    def _value(self, entry: JournalEntry) -> Any:
-        """What it gives."""
-        return self._value_of(entry.value)
 
     def _begin(self) -> None:
         self.player.ask(self)

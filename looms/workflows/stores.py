@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from looms.reducers import instructions
 from looms.reducers.codec import Codec, encode
 from looms.reducers.ids import checked_id
-from looms.reducers.instructions import Instruction
 from looms.reducers.looking import Looker
 from looms.reducers.messages import shown
 from looms.reducers.state import State
@@ -23,6 +22,7 @@ from looms.stores.values import Recorded
 from looms.workflows import looking
 from looms.workflows.errors import StepFailed
 from looms.workflows.journal import JournalEntry, Kind
+from looms.workflows.reading import ValueOf
 from looms.workflows.step import Step
 from looms.workflows.things import Thing
 
@@ -255,31 +255,11 @@ class WorkflowStore(Generic[S]):
         kind: Kind,
         key: str,
         look: Looker,
-        value_of: Callable[[JournalEntry], Any],
+        value_of: ValueOf,
         timeout: float | None = None,
         deadline: datetime | None = None,
     ) -> Step[Any]:
         return store_step(self._player, key, kind, self._kind, self.id, look, value_of, timeout, deadline)
-
-
-class StoreStep(Step[T]):
-    """A step on a store: a wait that is met in a joint turn."""
-
-    def __init__(
-        self,
-        player: Player,
-        key: str,
-        kind: Kind,
-        name: str,
-        instruction: Instruction,
-        look: Looker,
-        value_of: Callable[[JournalEntry], T],
-    ) -> None:
-        super().__init__(player, key, kind, name, instruction, failure_of=_failure, look=look)
-        self._of_entry = value_of
-
-    def _value(self, entry: JournalEntry) -> T:
-        return self._of_entry(entry)
 
 
 def store_step(
@@ -289,11 +269,11 @@ def store_step(
     store: StoreDefinition[Any],
     id: str,
     look: Looker,
-    value_of: Callable[[JournalEntry], T],
+    value_of: ValueOf,
     timeout: float | None = None,
     deadline: datetime | None = None,
-) -> StoreStep[T]:
-    """A step on a store.
+) -> Step[Any]:
+    """A step on a store: a wait that is met in a joint turn.
 
     Args:
         player: who plays the workflow.
@@ -304,10 +284,10 @@ def store_step(
         timeout, deadline: when it is given up.
     """
     asked = instructions.joint(store.about(id), id=key, timeout=timeout, deadline=deadline)
-    return StoreStep(player, key, kind, store.name, asked, look, value_of)
+    return Step(player, key, kind, store.name, asked, value_of=value_of, failure_of=_failure, look=look)
 
 
-def open_store(player: Player, cls: type[S], id: str, initial: S | None, key: str) -> StoreStep[WorkflowStore[S]]:
+def open_store(player: Player, cls: type[S], id: str, initial: S | None, key: str) -> Step[WorkflowStore[S]]:
     """The step that opens a store, and creates it where it is absent and there is an initial state.
 
     Raises:

@@ -4,15 +4,11 @@ Just before a commit the callers of the commit before are answered and what that
 nobody knows of it yet.
 """
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
-import anyio
 import msgspec
 import pytest
 
@@ -21,55 +17,13 @@ from looms.reducers.registry import Registry
 from looms.snapshots import commits
 from looms.snapshots.environment import Environment
 from tests.crash.audit import Audited, audit
-from tests.crash.dying import DEATH, Order
-from tests.crash.killing import ROOT_FOLDER, check_ledger
+from tests.crash.dying import DEATH
+from tests.crash.killing import check_ledger
 from tests.crash.scenario import REMOVED, tell
-from tests.crash.works import LEDGER, modules
+from tests.crash.stories import Moment, stories, told_again
+from tests.crash.works import modules
 
 CODE = Registry(modules)
-Moment = Literal["before", "after"]
-
-
-class Stories:
-    """Stories told by a process of its own, each in a store of its own.
-
-    Args:
-        process: that process.
-        folder: where the stores are.
-    """
-
-    def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
-        self._process = process
-        self._folder = folder
-
-    def store(self, name: str) -> Path:
-        return self._folder / f"{name}.looms"
-
-    def ledger(self, name: str) -> Path:
-        return self._folder / f"{name}.ledger"
-
-    def ask(self, name: str, commit: int = 0, moment: Moment = "before") -> None:
-        """Have a story told up to a commit, or to its end."""
-        order = Order(str(self.store(name)), str(self.ledger(name)), commit, moment)
-        assert self._process.stdin is not None
-        self._process.stdin.write(msgspec.json.encode(order) + b"\n")
-        self._process.stdin.flush()
-
-    def told(self) -> tuple[int, int]:
-        """The exit code of the story asked for longest ago, and how many commits it had when it came to its end."""
-        assert self._process.stdout is not None
-        return msgspec.json.decode(self._process.stdout.readline(), type=tuple[int, int])
-
-
-@contextmanager
-def stories(loop: str, folder: Path, scenario: str = "tests.crash.scenario") -> Iterator[Stories]:
-    command = [sys.executable, "-m", "tests.crash.dying", loop, scenario]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd=ROOT_FOLDER) as process:
-        try:
-            yield Stories(process, folder)
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 12), ("trio", "before", 19)])
@@ -101,16 +55,14 @@ def dies_everywhere(
         assert code == 0
         whole = audit(told.store("whole"), CODE)
         deaths = range(first, count + 1, each)
-        for n in deaths:
-            told.ask(str(n), n, moment)
-        for n in deaths:
-            assert told.told()[0] == DEATH
-            is_a_part(told.store(str(n)), told.store("whole"), n)
-            monkeypatch.setenv(LEDGER, str(told.ledger(str(n))))
-            anyio.run(tell, told.store(str(n)), backend=loop)
-            found = audit(told.store(str(n)), CODE)
-            check_ledger(told.ledger(str(n)), found, set(REMOVED))
-            assert ends(found) == ends(whole), f"after a death {moment} commit {n}"
+
+        def at_death(name: str) -> None:
+            is_a_part(told.store(name), told.store("whole"), name)
+
+        for name in told_again(told, deaths, moment, tell, loop, monkeypatch, at_death=at_death):
+            found = audit(told.store(name), CODE)
+            check_ledger(told.ledger(name), found, set(REMOVED))
+            assert ends(found) == ends(whole), f"after a death {moment} commit {name}"
 
 
 @pytest.mark.long
@@ -138,11 +90,11 @@ def test_nor_does_a_death_while_the_next_one_takes_over(
             assert ends(found) == ends(whole), f"after deaths from commit {n} on"
 
 
-def is_a_part(store: Path, whole: Path, n: int) -> None:
+def is_a_part(store: Path, whole: Path, commit: str) -> None:
     """What is in a store is what the whole story begins with, commit by commit and byte by byte."""
     audit(store, CODE)
     parts, all_of_it = committed(store), committed(whole)
-    assert parts == all_of_it[: len(parts)], f"a death at commit {n} left something else"
+    assert parts == all_of_it[: len(parts)], f"a death at commit {commit} left something else"
 
 
 def committed(store: Path) -> list[Any]:

@@ -5,11 +5,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.crash.dying import DEATH
 from tests.crash.flows import attempts
 from tests.crash.stock import ITEMS, ends, tell
-from tests.crash.test_kills_at_each_commit import Moment, stories
-from tests.crash.works import LEDGER
+from tests.crash.stories import Moment, stories, told_again
 
 
 @pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 7), ("trio", "before", 9)])
@@ -35,18 +33,16 @@ def dies_everywhere(loop: str, moment: Moment, each: int, folder: Path, monkeypa
         handled = attempts(told.ledger("whole"))
         assert handled == {f"handle i{n}": 1 for n in range(ITEMS)}
         assert set(whole["runs"].values()) == {"completed", "waiting"}
-        deaths = range(1, count + 1, each)
-        for n in deaths:
-            told.ask(str(n), n, moment)
-        for n in deaths:
-            assert told.told()[0] == DEATH or n > count // 2, "threads end when they like: there may be fewer commits"
-            before = attempts(told.ledger(str(n)))
-            monkeypatch.setenv(LEDGER, str(told.ledger(str(n))))
-            anyio.run(tell, told.store(str(n)), backend=loop)
-            found = anyio.run(ends, told.store(str(n)), backend=loop)
-            assert found["runs"] == whole["runs"], f"after a death {moment} commit {n}"
+        deaths, begun = range(1, count + 1, each), dict[str, set[str]]()
+
+        def at_death(name: str) -> None:
+            begun[name] = set(attempts(told.ledger(name)))
+
+        for name in told_again(told, deaths, moment, tell, loop, monkeypatch, at_death=at_death, sure=count // 2):
+            found = anyio.run(ends, told.store(name), backend=loop)
+            assert found["runs"] == whole["runs"], f"after a death {moment} commit {name}"
             assert found["state"][:3] == whole["state"][:3]
-            again = {step: times for step, times in attempts(told.ledger(str(n))).items() if times > 1}
-            assert set(again) <= set(before), "only what was running at the death"
+            again = {step: times for step, times in attempts(told.ledger(name)).items() if times > 1}
+            assert set(again) <= begun[name], "only what was running at the death"
             assert len(again) <= 2, "a step of each taker"
             assert all(times == 2 for times in again.values())

@@ -26,7 +26,7 @@ from looms.reducers.registry import Registry
 from looms.testing import TestClock, runtime
 from tests.crash.audit import audit
 from tests.crash.faults import Faults
-from tests.crash.test_kills_at_each_commit import stories
+from tests.crash.stories import stories
 from tests.crash.works import (
     Asked,
     Counts,

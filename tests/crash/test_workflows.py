@@ -5,10 +5,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.crash.dying import DEATH
 from tests.crash.flows import STEPS, attempts, ends, tell
-from tests.crash.test_kills_at_each_commit import Moment, stories
-from tests.crash.works import LEDGER
+from tests.crash.stories import Moment, stories, told_again
 
 
 @pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "before", 5), ("trio", "after", 7)])
@@ -33,18 +31,16 @@ def dies_everywhere(loop: str, moment: Moment, each: int, folder: Path, monkeypa
         whole = anyio.run(ends, told.store("whole"), backend=loop)
         assert attempts(told.ledger("whole")) == dict.fromkeys(STEPS, 1)
         assert {status for status, *_ in whole.values()} == {"completed", "cancelled"}
-        deaths = range(1, count + 1, each)
-        for n in deaths:
-            told.ask(str(n), n, moment)
-        for n in deaths:
-            assert told.told()[0] == DEATH or n > count // 2, "threads end when they like: there may be fewer commits"
-            before = attempts(told.ledger(str(n)))
-            monkeypatch.setenv(LEDGER, str(told.ledger(str(n))))
-            anyio.run(tell, told.store(str(n)), backend=loop)
-            assert anyio.run(ends, told.store(str(n)), backend=loop) == whole, f"after a death {moment} commit {n}"
-            begun = attempts(told.ledger(str(n)))
-            assert STEPS - set(begun) <= {"refuse"}, "its one attempt may have died before it did anything"
-            again = {step: times for step, times in begun.items() if times > 1}
-            assert set(again) <= set(before), "only what was running at the death"
+        deaths, begun = range(1, count + 1, each), dict[str, set[str]]()
+
+        def at_death(name: str) -> None:
+            begun[name] = set(attempts(told.ledger(name)))
+
+        for name in told_again(told, deaths, moment, tell, loop, monkeypatch, at_death=at_death, sure=count // 2):
+            assert anyio.run(ends, told.store(name), backend=loop) == whole, f"after a death {moment} commit {name}"
+            tried = attempts(told.ledger(name))
+            assert STEPS - set(tried) <= {"refuse"}, "its one attempt may have died before it did anything"
+            again = {step: times for step, times in tried.items() if times > 1}
+            assert set(again) <= begun[name], "only what was running at the death"
             assert all(times == 2 for times in again.values())
             assert len(again) <= 4, f"{again}: the steps that ran side by side"
