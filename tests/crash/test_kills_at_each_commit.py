@@ -26,7 +26,7 @@ from tests.crash.works import modules
 CODE = Registry(modules)
 
 
-@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 12), ("trio", "before", 19)])
+@pytest.mark.parametrize(("loop", "moment", "each"), [("asyncio", "after", 24), ("trio", "before", 38)])
 def test_a_death_at_a_commit_loses_nothing(
     loop: str, moment: Moment, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from tests.crash.works import LEDGER, modules
 SEED = os.environ.get("CRASH_SEED") or secrets.token_hex(4)
 
 
-@pytest.mark.parametrize("story", range(4))
+@pytest.mark.parametrize("story", range(2))
 def test_what_was_acknowledged_survives_every_kill(story: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lives(f"{SEED}.{story}", 5, tmp_path, monkeypatch)
 

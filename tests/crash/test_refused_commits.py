@@ -251,7 +251,7 @@ async def refused(store: Path, faults: Faults, first: int, lasting: int) -> None
         await memory_is_what_is_stored(rt)
 
 
-@pytest.mark.parametrize("first", range(1, 100, 4))
+@pytest.mark.parametrize("first", range(1, 100, 9))
 async def test_a_story_goes_on_after_a_refused_commit(store: Path, faults: Faults, ledger: Path, first: int) -> None:
     await goes_on(store, faults, ledger, first, 1 + first % 4)
 

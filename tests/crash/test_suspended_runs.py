@@ -256,6 +256,7 @@ async def test_it_is_cancelled_once_when_the_commit_fails_in_which_it_is_resumed
     assert audit(store, Registry(old))["k"].head.status == "cancelled"
 
 
+@pytest.mark.long
 def test_a_host_that_dies_leaves_a_suspended_run_as_it_was(tmp_path: Path) -> None:
     """The story's clerk is suspended for a while: each death around that leaves what is kept for him."""
     with stories("asyncio", tmp_path) as deaths:

@@ -55,6 +55,7 @@ async def project(reader: Reader) -> int:
     return (await reader.run("t1").project(ledger)).total + 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_a_hundred_thousand_records_are_walked_in_little_memory(store: Path, traced: Callable[[], float]) -> None:
     async with Reader(store, modules=MODULES) as reader:

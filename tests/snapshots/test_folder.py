@@ -197,6 +197,7 @@ DYING = """
 """
 
 
+@pytest.mark.long
 def test_whoever_dies_while_he_makes_a_store_leaves_one_that_can_be_made(folder: Path) -> None:
     assert int(output(DYING, folder)) > 10
 
