@@ -5,19 +5,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from looms.reducers.instructions import Wait
+from looms.stores.definition import store_of
+from looms.stores.results import StoreSnapshot
+from looms.workflows.seen_states import SeenStates
 from tests.simulation import operations as ops
 from tests.simulation.flows import Await, Put, Stock, Take, free
 from tests.simulation.history import History, Log
 
 ACCOUNTED = "s", "t"  # those that are never deleted
+STATES = "put", "count", "see", "from"  # the steps that are given a state
 
 
-def done(log: Log) -> Iterator[tuple[str, str, Any]]:
-    """What a workflow's steps on stores came to: what it does, its key, and the value."""
+def done(log: Log, id: str) -> Iterator[tuple[str, Any]]:
+    """What a workflow's steps on a store came to: what it does, and the value; what it was given of states is read."""
+    opened = _opened(log)
+    seen: dict[str, SeenStates] = {}  # by generation
     for record in log.records:
         if record.type == "looms.met" and "failed" not in record.payload["value"]:
             what, _, key = record.payload["wait"].partition(" ")
-            yield what, key, record.payload["value"].get("value")
+            value = record.payload["value"].get("value")
+            if opened.get(key) != id:
+                continue
+            if what in STATES and "expected" not in value:
+                value = seen.setdefault(key.partition(".")[0], SeenStates()).snapshot(id, store_of(Stock), value)
+            yield what, value
 
 
 def stocks(history: History) -> dict[str, Any]:
@@ -38,13 +49,10 @@ def items(history: History) -> Iterator[str]:
         wanted: set[str] = set()
         takers: dict[str, str] = {}
         for log in history.flows:
-            opened = _opened(log)
-            for what, key, value in done(log):
-                if opened.get(key) != id:
-                    continue
+            for what, value in done(log, id):
                 if what == "put":
-                    there_then = [item["id"] for item in value["state"]["items"]]
-                    wanted.update(item for item in there_then if item.startswith(f"{log.run_id}:{key}:"))
+                    there_then = [item.id for item in value.state.items]
+                    wanted.update(item for item in there_then if item.startswith(f"{log.run_id}:"))
                 elif what == "take":
                     if value["id"] in takers:
                         yield f"{value['id']} was taken by {takers[value['id']]} and by {log.run_id}"
@@ -84,11 +92,8 @@ def counts(history: History) -> Iterator[str]:
             continue
         count = writes = 0
         for log in history.flows:
-            opened = _opened(log)
-            for what, key, value in done(log):
-                if opened.get(key) != id:
-                    continue
-                counts = what == "count" or (what == "from" and value["updated"])
+            for what, value in done(log, id):
+                counts = what == "count" or (what == "from" and isinstance(value, StoreSnapshot))
                 count += counts
                 writes += counts or what in ("put", "take")
         unsure = unsure_writes = 0
