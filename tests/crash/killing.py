@@ -19,6 +19,7 @@ from looms.reducers.records import effect_id
 from looms.reducers.registry import Registry
 from looms.reducers.wire import WireInvoke
 from looms.snapshots.environment import Environment
+from looms.snapshots.folder import Found, look
 from looms.snapshots.keys import PUBLICATIONS
 from looms.snapshots.packing import u64
 from looms.snapshots.tables import KEYS
@@ -47,7 +48,7 @@ class Place:
         said = killed(self, Random(seed), seed)
         self.acknowledged += said
         self.kills += 1
-        if self.store.exists():
+        if self.acknowledged or look(str(self.store)) is Found.STORE:  # it may have died before it had made one
             self.check(said)
 
     def check(self, said: Iterable[Acknowledged]) -> dict[str, Audited]:

@@ -75,7 +75,7 @@ def test_nor_does_a_death_while_the_next_one_takes_over(
         told.ask("whole")
         _, count = told.told()
         whole = audit(told.store("whole"), CODE)
-        for n in range(1, count, 8):
+        for n in range(1, count, 12):
             name = str(n)
             told.ask(name, n, random.choice(("before", "after")))
             assert told.told()[0] == DEATH

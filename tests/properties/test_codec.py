@@ -35,7 +35,7 @@ class Words(list[Any]):
     pass
 
 
-@effort(quick=250, long=2_000)
+@effort(quick=250, long=1_200)
 def test_a_value_of_a_type_comes_back_as_the_same_value_of_the_same_types(examples: int) -> None:
     @holds(examples, types, st.data())
     def law(typed: Typed, data: st.DataObject) -> None:
@@ -73,7 +73,7 @@ def nested(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 odd_values = st.recursive(odd, nested, max_leaves=6)
 
 
-@effort(quick=350, long=2_000)
+@effort(quick=350, long=1_200)
 def test_whatever_is_given_for_any_comes_back_exactly_or_is_refused_with_its_place(examples: int) -> None:
     @holds(examples, odd_values)
     def law(value: Any) -> None:

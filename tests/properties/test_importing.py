@@ -102,7 +102,7 @@ def spoiled(draw: Any) -> bytes:
     return data + json.dumps(end).encode() + b"\n"
 
 
-@effort(60, 1_200)
+@effort(60, 800)
 def test_what_a_check_would_call_wrong_is_not_brought_in(examples: int) -> None:
     @holds(examples, st.data(), st.sampled_from(("hold", "redispatch")))
     def law(data: Any, effects: Any) -> None:

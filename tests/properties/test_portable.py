@@ -26,7 +26,7 @@ def read_again(line: bytes) -> bytes:
     return record_of(msgspec.json.decode(line), line)
 
 
-@effort(150, 2_500)
+@effort(150, 1_500)
 def test_a_log_comes_back_to_the_byte_and_to_the_same_run(examples: int) -> None:
     @holds(examples, histories)
     def law(history: History) -> None:
@@ -93,7 +93,7 @@ def mutations(record: dict[str, Any], keys: list[str]) -> Iterator[tuple[str, di
         yield "taken by nobody", without("satisfied")
 
 
-@effort(60, 1_000)
+@effort(60, 600)
 def test_a_record_that_no_run_could_have_written_there_is_refused_and_leaves_nothing(examples: int) -> None:
     tried: Counter[str] = Counter()
 
@@ -121,7 +121,7 @@ def test_a_record_that_no_run_could_have_written_there_is_refused_and_leaves_not
     assert len(tried) >= 20, tried
 
 
-@effort(100, 1_500)
+@effort(100, 1_000)
 def test_a_log_of_which_something_is_missing_is_refused(examples: int) -> None:
     @holds(examples, histories, st.floats(0, 1))
     def law(history: History, where: float) -> None:

@@ -149,7 +149,7 @@ def found(write: Write, read: Read) -> bool:
     return any(span.start <= row < span.end for span in spans(write))
 
 
-@effort(quick=200, long=1_200)
+@effort(quick=200, long=600)
 def test_the_keys_on_disk_find_all_that_overlaps_and_nothing_else_unless_cut(examples: int) -> None:
     @holds(examples, writes, reads, st.integers(0, 7))
     def law(write: Write, read: Read, shared: int) -> None:
