@@ -41,3 +41,7 @@ class NotPure(ProgramError):
     def __init__(self, what: str, advice: str) -> None:
         super().__init__(f"{what}; {advice}")
         self.what = what
+
+
+class ReadAfterwards(NotPure):
+    """A selector that selected what would be read when it is over: a generator, an iterator, a view of a dict."""

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from looms.reducers.changes import Path, path_of
-from looms.stores.errors import NotPure
+from looms.stores.errors import NotPure, ReadAfterwards
 from looms.stores.kinds import fields_of, is_scalar, own
 from looms.stores.overlap import Read
 from looms.stores.purity import refuse_change
@@ -214,13 +214,13 @@ def selected(value: Any, what: str) -> Any:
         what: the selector, for errors.
 
     Raises:
-        NotPure: it would be read afterwards.
+        ReadAfterwards: it would be read when the selector is over.
     """
 
     def read(part: Any) -> Any:
         kind: Any = type(part)
         if _is_read_afterwards(kind):
-            raise NotPure(f"{what} selected a {kind.__name__}, which would be read afterwards", _AFTERWARDS)
+            raise ReadAfterwards(f"{what} selected a {kind.__name__}, which would be read afterwards", _AFTERWARDS)
         return _stood_for(part)
 
     return own(value, read)

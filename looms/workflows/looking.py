@@ -18,7 +18,7 @@ from looms.reducers.sizes import LARGEST, too_large
 from looms.snapshots import read_rows
 from looms.stores import turns
 from looms.stores.definition import StoreDefinition
-from looms.stores.errors import InvalidState, NotPure, UnknownStore
+from looms.stores.errors import InvalidState, NotPure, ReadAfterwards, UnknownStore
 from looms.stores.fitting import checked
 from looms.stores.results import Conflict, Revision, StoreSnapshot
 from looms.stores.selecting import Selected, select
@@ -193,10 +193,13 @@ def _called(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     Raises:
         NotPure: the function did what it may not.
         InvalidState: it made a state that does not fit its type.
+        _Unrecordable: it selected what is no value.
         _Raised: it raised something else.
     """
     try:
         return off_loop(lambda: function(*args, **kwargs))
+    except ReadAfterwards as error:
+        raise _unrecordable(str(error)) from error
     except (NotPure, InvalidState, KeyboardInterrupt):
         raise
     except BaseException as error:

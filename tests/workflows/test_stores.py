@@ -121,6 +121,8 @@ async def test_what_goes_wrong_with_a_store_is_raised_as_it_is_and_all_else_is_a
         await tries(board.update("bad", count="many"))
         await tries(board.update("explodes", explodes))
         await tries(board.select("foreign", lambda state: object()))
+        await tries(board.select("lazy", lambda state: (task for task in state.tasks)))
+        await tries(board.when("view", lambda state: {"a": 1}.keys()))
         await tries(board.when("lock", lambda state: [threading.Lock()]))
         await tries(board.when("late", free, timeout=0))
         await tries(board.take("claim", select=lambda state: 1, claim=explodes))
@@ -142,6 +144,8 @@ async def test_what_goes_wrong_with_a_store_is_raised_as_it_is_and_all_else_is_a
         "InvalidState: Expected `int`, got `str` - at `$.count`",
         "explodes: ZeroDivisionError: no (1)",
         "foreign: InvalidResult: what was found cannot be recorded: ",
+        "lazy: InvalidResult: what was found cannot be recorded: selector ",
+        "view: InvalidResult: what was found cannot be recorded: selector ",
         "lock: InvalidResult: what was found cannot be recorded: ",
         "TimeoutError: late: nothing was found in office.board in time",
         "claim: ZeroDivisionError: no (1)",
